@@ -3,6 +3,7 @@
 use std::io::{self, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -17,6 +18,14 @@ use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 
 /// The maximum time from the start of a daemon to its first answer.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The warnings that came with answers of the daemon. The last one of a kind counts.
+static WARNINGS: Mutex<Vec<Failure>> = Mutex::new(Vec::new());
+
+/// Returns the warnings that came with the answers of the daemon since the last call.
+pub fn take_warnings() -> Vec<Failure> {
+    std::mem::take(&mut *WARNINGS.lock().unwrap_or_else(PoisonError::into_inner))
+}
 
 /// A connection to the daemon.
 pub struct Client {
@@ -195,7 +204,21 @@ impl Client {
     /// Returns the next answer, or `None` if the daemon is gone. Unlike [`Client::read`], it also returns a failure
     /// as an answer.
     pub fn receive(&mut self) -> Option<Response> {
-        frame::read(&mut self.reader).ok().flatten()
+        self.next_frame().ok().flatten()
+    }
+
+    /// Returns the next frame that is no warning. Warnings are kept for [`take_warnings`].
+    fn next_frame(&mut self) -> io::Result<Option<Response>> {
+        loop {
+            match frame::read(&mut self.reader)? {
+                Some(Response::Warning(warning)) => {
+                    let mut kept = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.retain(|other| other.help != warning.help);
+                    kept.push(warning);
+                }
+                frame => return Ok(frame),
+            }
+        }
     }
 
     /// Returns the next answer.
@@ -203,7 +226,7 @@ impl Client {
     /// # Errors
     /// When the daemon answers with a failure, or is gone.
     pub fn read(&mut self) -> Result<Response, Failure> {
-        match frame::read(&mut self.reader) {
+        match self.next_frame() {
             Ok(Some(Response::Failed(failure))) => Err(failure),
             Ok(Some(response)) => Ok(response),
             Ok(None) => Err(disconnected(&io::ErrorKind::UnexpectedEof.into())),

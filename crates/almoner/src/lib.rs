@@ -42,7 +42,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { Exit::Usage as u8 } else { Exit::Ok as u8 });
         }
     };
-    let exit = match run(&cli) {
+    let ended = run(&cli);
+    client::take_warnings().iter().for_each(ui::output::warning);
+    let exit = match ended {
         Ok(exit) => exit,
         Err(failure) => {
             if !failure.silent {

@@ -114,10 +114,19 @@ impl Failure {
     /// Returns the failure as text for a screen of so many columns. With `None`, long lines are not broken. Quoted
     /// text in it cannot look like a line of this program.
     pub fn render(&self, columns: Option<usize>) -> String {
+        self.render_as("error: ", columns)
+    }
+
+    /// Returns the failure as [`Failure::render`] does, as a warning beside a result.
+    pub fn render_warning(&self, columns: Option<usize>) -> String {
+        self.render_as("warning: ", columns)
+    }
+
+    fn render_as(&self, first: &'static str, columns: Option<usize>) -> String {
         let columns = columns.unwrap_or(usize::MAX);
         let mut out = String::new();
         let marks = |first| Marks { first, next: "     │ ", on: lines::CONTINUATION_MARK };
-        lines::write(&mut out, marks("error: "), self.message.visible().trim_end_matches('\n'), columns);
+        lines::write(&mut out, marks(first), self.message.visible().trim_end_matches('\n'), columns);
         if !self.help.is_empty() {
             lines::write(&mut out, marks(" help: "), &visible_line(&self.help), columns);
         }

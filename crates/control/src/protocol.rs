@@ -460,6 +460,8 @@ pub enum Response {
         #[serde(default)]
         files: String,
     },
+    /// A warning that comes before the answer to a request. It concerns the whole store.
+    Warning(Failure),
     /// The open approvals of batches.
     BatchAsks(Vec<BatchAsks>),
     /// The tools that a server describes.

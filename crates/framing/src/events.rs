@@ -44,6 +44,13 @@ impl Events {
         self.lines
     }
 
+    /// Returns how many bytes of data have come for the event that is being received. Comments have none.
+    #[must_use]
+    pub fn pending_bytes(&self) -> usize {
+        let line = if self.line.starts_with(b"data:") { self.line.len() } else { 0 };
+        line + self.data.len()
+    }
+
     /// Returns the last identifier of an event, from which the stream can be taken up again. An empty one takes the
     /// earlier ones back.
     #[must_use]

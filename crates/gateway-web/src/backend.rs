@@ -61,6 +61,10 @@ pub trait Backend: Send + Sync + 'static {
     /// When an amount is invalid.
     fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure>;
 
+    /// Returns the warning that the store is damaged, if it is. It counts the rows that requests of this thread have
+    /// left out since the last call.
+    fn warning(&self) -> Option<Failure>;
+
     /// Returns random bytes that cannot be guessed.
     ///
     /// # Errors

@@ -279,24 +279,28 @@ fn form(body: &[u8]) -> Pairs {
 async fn answered(asked: PageRequest, show: PageHandler, is_sent: bool) -> Answered {
     let of = asked.clone();
     let said = tokio::task::spawn_blocking(move || {
+        let backend = &of.site.backend;
+        // The rows that an earlier page of this thread left out do not count.
+        let _ = backend.warning();
         // An event that happens while the page is rendered is sent a second time, which is harmless.
         let after = match of.ask(Request::LastEvent) {
             Ok(Response::LastEvent(after)) => after,
             _ => 0,
         };
-        (after, show(&of).unwrap_or_else(|failure| failed(&failure, is_sent)))
+        let answer = show(&of).unwrap_or_else(|failure| failed(&failure, is_sent));
+        (after, answer, backend.warning())
     });
     match said.await {
-        Ok((after, answer)) => finish(&asked, answer, after),
+        Ok((after, answer, warning)) => finish(&asked, answer, after, warning.as_ref()),
         Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "the page failed; see `almoner logs`"),
     }
 }
 
-fn finish(asked: &PageRequest, answer: Answer, after: u64) -> Answered {
+fn finish(asked: &PageRequest, answer: Answer, after: u64, warning: Option<&Failure>) -> Answered {
     match answer {
         Answer::Page(page) => {
             let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::OK);
-            html(status, page::shell::whole(&asked.session, &page, after))
+            html(status, page::shell::whole(&asked.session, &page, after, warning))
         }
         Answer::Piece(piece) => html(StatusCode::OK, piece),
         // The script keeps its draft until it sees that the form was accepted.

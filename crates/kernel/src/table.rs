@@ -12,7 +12,7 @@ use crate::message::Mail;
 use crate::proposal::{Fingerprint, Value};
 use crate::provenance::Provenance;
 use crate::run::{Run, Step};
-use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, Txn, decode_row, encode_row};
+use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, Txn, encode_row, read_row};
 
 pub use crate::model::promise::PromiseRow;
 
@@ -134,11 +134,14 @@ pub fn load<T: DeserializeOwned>(
     owner: &Owner,
     key: &[u8],
 ) -> Result<Option<T>, StoreFault> {
-    txn.get(table, owner, key)?.map(|bytes| decode_row(table, &bytes)).transpose()
+    match txn.get(table, owner, key)? {
+        Some(bytes) => read_row(txn, table, &bytes),
+        None => Ok(None),
+    }
 }
 
 /// Reads at most `limit` rows with `from <= key < to`, in falling order if `reverse`. An empty `to` means no upper
-/// bound.
+/// bound. Fewer rows than `limit` mean that there are no more, also if the view leaves rows out.
 pub fn scan<T: DeserializeOwned>(
     txn: &mut dyn ReadTxn,
     table: Table,
@@ -148,10 +151,26 @@ pub fn scan<T: DeserializeOwned>(
     limit: usize,
     reverse: bool,
 ) -> Result<Vec<(Vec<u8>, T)>, StoreFault> {
-    txn.range(table, owner, from, to, limit, reverse)?
-        .into_iter()
-        .map(|(key, bytes)| Ok((key, decode_row(table, &bytes)?)))
-        .collect()
+    let (mut rows, mut from, mut to) = (Vec::new(), from.to_vec(), to.to_vec());
+    loop {
+        let wanted = limit.saturating_sub(rows.len());
+        let page = txn.range(table, owner, &from, &to, wanted, reverse)?;
+        let is_full = page.len() == wanted;
+        let last = page.last().map(|(key, _)| key.clone());
+        for (key, bytes) in page {
+            if let Some(row) = read_row(txn, table, &bytes)? {
+                rows.push((key, row));
+            }
+        }
+        let Some(last) = last.filter(|last| is_full && rows.len() < limit && !last.is_empty()) else {
+            return Ok(rows);
+        };
+        // Some rows were left out, so others are read in their place.
+        match reverse {
+            true => to = last,
+            false => from = [&last[..], &[0]].concat(),
+        }
+    }
 }
 
 /// Writes a row, with its provenance beside it.

@@ -93,7 +93,7 @@ pub enum StoreFault {
     #[error("the store is read-only: {0}")]
     ReadOnly(String),
     /// The data that was read differs from the data that was written.
-    #[error("the store is corrupt: {0}")]
+    #[error("the store is damaged: {0}")]
     Corrupt(String),
     /// The store has shut down.
     #[error("the store is closed")]
@@ -119,6 +119,18 @@ pub trait ReadTxn {
         limit: usize,
         reverse: bool,
     ) -> Result<Vec<RawRow>, StoreFault>;
+
+    /// Returns whether this view of a damaged store leaves out rows that cannot be given, and counts this one. `row`
+    /// tells it from others of the table.
+    fn leaves_out(&mut self, table: Table, row: &[u8]) -> bool {
+        let _ = (table, row);
+        false
+    }
+
+    /// Takes note of damage that showed when a row was decoded.
+    fn note_damage(&mut self, fault: &StoreFault) {
+        let _ = fault;
+    }
 }
 
 /// A read-write transaction. It sees its own writes.
@@ -151,5 +163,24 @@ pub fn encode_row<T: Serialize>(row: &T) -> Result<Vec<u8>, StoreFault> {
 /// Reads a row that [`encode_row`] wrote.
 pub fn decode_row<T: DeserializeOwned>(table: Table, bytes: &[u8]) -> Result<T, StoreFault> {
     serde_json::from_slice(bytes)
-        .map_err(|e| StoreFault::Corrupt(format!("a row of `{}` cannot be read: {e}", table.name())))
+        .map_err(|_| StoreFault::Corrupt(format!("a row of `{}` cannot be read", table.name())))
+}
+
+/// Reads a row of a view, or returns `None` for a row that holds no readable data, if the view leaves such rows out.
+///
+/// # Errors
+/// When the row cannot be read, and the view leaves nothing out.
+pub fn read_row<T: DeserializeOwned>(
+    txn: &mut dyn ReadTxn,
+    table: Table,
+    bytes: &[u8],
+) -> Result<Option<T>, StoreFault> {
+    match decode_row(table, bytes) {
+        Ok(row) => Ok(Some(row)),
+        Err(_) if txn.leaves_out(table, bytes) => Ok(None),
+        Err(fault) => {
+            txn.note_damage(&fault);
+            Err(fault)
+        }
+    }
 }

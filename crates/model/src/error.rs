@@ -137,6 +137,17 @@ pub enum ModelError {
         /// The number of bytes received.
         bytes: u64,
     },
+    /// The server did not keep the minimum pace.
+    #[error("{} is too slow: {}", named(server), pace(*bytes, *seconds))]
+    TooSlow {
+        /// The scheme, host and port of the server.
+        #[serde(default)]
+        server: String,
+        /// The number of bytes of an answer that came.
+        bytes: u64,
+        /// The time since the request began, in seconds.
+        seconds: u64,
+    },
     /// The answer was larger than the limit.
     #[error("the answer is larger than {limit} bytes")]
     TooLarge {
@@ -228,6 +239,7 @@ impl ModelError {
                 | Self::RateLimited { .. }
                 | Self::ServerError { .. }
                 | Self::CutOff { .. }
+                | Self::TooSlow { .. }
                 | Self::Malformed { .. }
                 | Self::Incomplete { .. }
                 | Self::HostDied { .. }
@@ -247,6 +259,7 @@ impl ModelError {
         | Self::Filtered { server: own, .. }
         | Self::Declined { server: own, .. }
         | Self::Incomplete { server: own, .. }
+        | Self::TooSlow { server: own, .. }
         | Self::Malformed { server: own, .. } = &mut self
             && own.is_empty()
         {
@@ -279,6 +292,10 @@ impl ModelError {
             | Self::Malformed { .. }
             | Self::Incomplete { .. } => {
                 "the fault is the server's: resume the run later, or use another model".to_owned()
+            }
+            Self::TooSlow { .. } => {
+                "use another model, or give servers more time: `silence` and `pace` under `[models]` in config.toml"
+                    .to_owned()
             }
             Self::NoTools { .. } => "use another model, or a worker without slots".to_owned(),
             Self::Refused { .. } => "read the server's message; the request itself has to change".to_owned(),
@@ -324,6 +341,14 @@ fn failure(status: u16) -> String {
 /// Returns a colon and the words, if there are any.
 fn behind(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(": {words}") }
+}
+
+fn pace(bytes: u64, seconds: u64) -> String {
+    match bytes {
+        0 => format!("it sent nothing of an answer in {seconds} s"),
+        1 => format!("it sent 1 byte of an answer in {seconds} s"),
+        _ => format!("it sent {bytes} bytes of an answer in {seconds} s, and hardly anything new at the end"),
+    }
 }
 
 fn mib(bytes: u64) -> String {

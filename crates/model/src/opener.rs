@@ -18,7 +18,7 @@ use crate::replay::Replay;
 use crate::retry::Retry;
 use crate::scripted::ScriptedModel;
 use crate::secret::{Lookup, Secret};
-use crate::served::{RateLimits, ServedModel, ServerAccess};
+use crate::served::{MinimumPace, RateLimits, ServedModel, ServerAccess};
 use crate::weights;
 
 /// A function that returns a key or a setting by the name of an environment variable.
@@ -27,12 +27,16 @@ type OwnedLookup = Box<dyn Fn(&str) -> Option<Secret> + Send + Sync>;
 /// A function that returns the present way to other machines.
 type NetworkSource = Box<dyn Fn() -> Arc<Network> + Send + Sync>;
 
+/// A function that returns the pace that servers have to keep now.
+type PaceSource = Box<dyn Fn() -> MinimumPace + Send + Sync>;
+
 /// An opener of models. A daemon keeps one opener, so that all runs share one loaded local model.
 pub struct Opener {
     lookup: OwnedLookup,
     weights_dir: PathBuf,
     launch: Option<local::Launch>,
     network: NetworkSource,
+    pace: PaceSource,
     /// The rate limits of servers, which all runs share.
     rate_limits: Arc<RateLimits>,
     retry: Retry,
@@ -59,6 +63,7 @@ impl Opener {
             weights_dir: weights_dir.into(),
             launch: None,
             network: Box::new(Arc::default),
+            pace: Box::new(MinimumPace::default),
             rate_limits: Arc::default(),
             retry: Retry::default(),
             boxed: Arc::default(),
@@ -85,6 +90,14 @@ impl Opener {
     #[must_use]
     pub fn with_network(mut self, network: impl Fn() -> Arc<Network> + Send + Sync + 'static) -> Self {
         self.network = Box::new(network);
+        self
+    }
+
+    /// Returns the opener with a function that returns the pace that servers have to keep now. Without the function,
+    /// the default applies.
+    #[must_use]
+    pub fn with_pace(mut self, pace: impl Fn() -> MinimumPace + Send + Sync + 'static) -> Self {
+        self.pace = Box::new(pace);
         self
     }
 
@@ -157,7 +170,8 @@ impl Opener {
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
             ModelRef::Vendor { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
-                let access = ServerAccess { network: self.network(), limits: Arc::clone(&self.rate_limits) };
+                let limits = Arc::clone(&self.rate_limits);
+                let access = ServerAccess { network: self.network(), limits, pace: (self.pace)() };
                 let served = ServedModel::open(reference, lookup, retry, &access)?;
                 Arc::new(served.with_memory(Arc::clone(&self.limits)))
             }

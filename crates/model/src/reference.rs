@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::secret::Lookup;
-use crate::served::address::{OLLAMA, OLLAMA_HOST, ollama_url};
+use crate::served::address::{OLLAMA, OLLAMA_HOST, ollama_url, origin};
 use crate::vendor::Vendor;
 
 /// A model, by kind and name, without any secret. Parses from and prints as one string:
@@ -126,6 +126,19 @@ impl ModelRef {
     #[must_use]
     pub fn is_lookup(&self) -> bool {
         matches!(self, Self::Scripted { .. } | Self::Replay { .. })
+    }
+
+    /// Returns the server that answers for the model, so that requests to one server can share what it has. It is an
+    /// address without secrets, the word for the local model, or the file of answers.
+    #[must_use]
+    pub fn server(&self) -> String {
+        match self {
+            Self::Local { .. } => "local".to_owned(),
+            Self::Vendor { vendor, base_url, .. } => origin(base_url.as_deref().unwrap_or(vendor.url())),
+            Self::Ollama { url, .. } => origin(url.as_deref().unwrap_or(OLLAMA)),
+            Self::Compat { base_url, .. } => origin(base_url),
+            Self::Scripted { path } | Self::Replay { path } => path.display().to_string(),
+        }
     }
 
     /// Returns the name of the secret with the model's key, if the user chose one.

@@ -165,6 +165,8 @@ impl Call {
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
+    /// The switches that this one follows.
+    followed: Vec<Arc<AtomicBool>>,
     /// The time from which the switch counts as thrown.
     until: Option<Instant>,
 }
@@ -178,13 +180,21 @@ impl Cancel {
     /// Returns whether [`Cancel::cancel`] was called, or the switch has thrown itself.
     #[must_use]
     pub fn is_canceled(&self) -> bool {
-        self.flag.load(Ordering::Relaxed) || self.is_late()
+        let mut flags = std::iter::once(&self.flag).chain(&self.followed);
+        flags.any(|flag| flag.load(Ordering::Relaxed)) || self.is_late()
+    }
+
+    /// Returns a switch of its own that also counts as thrown when this one is.
+    #[must_use]
+    pub fn follower(&self) -> Cancel {
+        let followed = self.followed.iter().chain([&self.flag]).map(Arc::clone).collect();
+        Cancel { flag: Arc::default(), followed, until: self.until }
     }
 
     /// Returns a clone of the switch, which throws itself after a time.
     #[must_use]
     pub fn within(&self, time: Duration) -> Cancel {
-        Cancel { flag: Arc::clone(&self.flag), until: Instant::now().checked_add(time) }
+        Cancel { until: Instant::now().checked_add(time), ..self.clone() }
     }
 
     /// Returns whether the switch has thrown itself, because its time is over.
@@ -223,6 +233,16 @@ mod tests {
         assert_eq!(a.hash().len(), 64);
         assert_eq!(a.hash(), Request { max_tokens: Some(7), ..a.clone() }.hash());
         assert_ne!(a.hash(), Request { worker: "w".into(), ..a.clone() }.hash());
+    }
+
+    #[test]
+    fn switch_stops_its_followers_and_not_the_other_way_round() {
+        let all = Cancel::default();
+        let (one, two) = (all.follower(), all.follower().within(Duration::from_secs(60)));
+        one.cancel();
+        assert!(one.is_canceled() && !two.is_canceled() && !all.is_canceled());
+        all.cancel();
+        assert!(two.is_canceled() && !two.is_late());
     }
 
     #[test]

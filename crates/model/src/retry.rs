@@ -43,8 +43,9 @@ impl Retry {
                 return Err(ModelError::Canceled);
             }
             match attempt(number) {
-                Err(ModelError::RateLimited { retry_after }) => {
-                    return Err(ModelError::RateLimited { retry_after });
+                // A server that was too slow once has had much time already.
+                Err(error @ (ModelError::RateLimited { .. } | ModelError::TooSlow { .. })) => {
+                    return Err(error);
                 }
                 Err(error) if error.is_transient() && number + 1 < self.tries => {
                     self.wait(Duration::from_millis(500 << (2 * number.min(4))), cancel);
@@ -92,6 +93,7 @@ mod tests {
         assert_eq!(run(ModelError::CutOff { bytes: 1 }), (3, 2.5));
         assert_eq!(run(limited(7)), (1, 0.0));
         assert_eq!(run(filtered), (1, 0.0));
+        assert_eq!(run(ModelError::TooSlow { server: String::new(), bytes: 0, seconds: 600 }), (1, 0.0));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use kernel::BlobHash;
 use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
+use crate::damage::DamageLatch;
 use crate::failpoint;
 use crate::inline_blob::BlobRows;
 use crate::marks::{Hold, Marks};
@@ -62,6 +63,9 @@ pub enum BlobError {
     /// The source of the bytes failed. Nothing was kept.
     #[error("the source could not be read: {0}")]
     Source(io::Error),
+    /// The store is damaged, and takes no bytes.
+    #[error(transparent)]
+    DamagedStore(StoreFault),
     /// A failure of the file system of any other kind.
     #[error("{}: {source}", path.display())]
     Io {
@@ -81,6 +85,7 @@ impl From<BlobError> for StoreFault {
             BlobError::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 StoreFault::ReadOnly(text)
             }
+            BlobError::DamagedStore(fault) => fault,
             BlobError::TooLarge { .. } | BlobError::Source(_) | BlobError::Io { .. } => StoreFault::Io(text),
         }
     }
@@ -139,6 +144,8 @@ pub struct Blobs {
     /// in it.
     shelves: [AtomicBool; 256],
     counters: Arc<Counters>,
+    /// The latch after which no bytes are taken.
+    latch: Arc<DamageLatch>,
     marks: Arc<Marks>,
     rows: BlobRows,
     quota: Option<u64>,
@@ -155,7 +162,13 @@ enum Room {
 }
 
 impl Blobs {
-    pub(crate) fn new(dir: &Path, counters: Arc<Counters>, marks: Arc<Marks>, quota: Option<u64>) -> Self {
+    pub(crate) fn new(
+        dir: &Path,
+        counters: Arc<Counters>,
+        marks: Arc<Marks>,
+        quota: Option<u64>,
+        latch: Arc<DamageLatch>,
+    ) -> Self {
         let (root, temporary) = (dir.join(place::BLOBS), dir.join(place::TEMPORARY));
         let shelves = [const { AtomicBool::new(false) }; 256];
         Blobs {
@@ -165,6 +178,7 @@ impl Blobs {
             shelves,
             counters,
             marks,
+            latch,
             rows: BlobRows::new(dir.join(place::DATABASE)),
             quota,
             used: Mutex::new(None),
@@ -182,7 +196,13 @@ impl Blobs {
         self.put_where(bytes, Room::WithinQuota)
     }
 
+    /// Checks that the store takes bytes.
+    fn expect_sound(&self) -> Result<(), BlobError> {
+        self.latch.fault().map_or(Ok(()), |fault| Err(BlobError::DamagedStore(fault)))
+    }
+
     fn put_where(&self, bytes: &[u8], room: Room) -> Result<BlobHash, BlobError> {
+        self.expect_sound()?;
         let hash = BlobHash::of(bytes);
         // From here on, a sweep does not remove these bytes.
         self.marks.put(&hash);
@@ -278,6 +298,7 @@ impl Blobs {
     /// Stores the bytes of a reader, at most `limit`, without holding all of them in memory. Returns the hash and the
     /// length when the bytes are durable.
     pub fn put_reader(&self, mut reader: impl Read, limit: u64) -> Result<(BlobHash, u64), BlobError> {
+        self.expect_sound()?;
         let mut temporary = self.temporary()?;
         let mut hasher = blake3::Hasher::new();
         let mut len = 0_u64;

@@ -18,8 +18,9 @@ use crate::{fault, header, schema};
 /// The maximum time to wait for another program's lock on the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the database for the writer, and creates it if the store is new.
-pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, OpenError> {
+/// Opens the database for the writer, and creates it if the store is new. Also returns whether its structure was
+/// examined, which happens if the last owner ended without closing the store.
+pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<(Connection, bool), OpenError> {
     let path = dir.join(place::DATABASE);
     let failed = |error: rusqlite::Error| failure(dir, &path, fault::from_sqlite(&error));
     if !path.exists() {
@@ -40,7 +41,7 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
     if let Some(pages) = max_pages {
         conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
     }
-    Ok(conn)
+    Ok((conn, unclean))
 }
 
 /// Opens a read-only connection for copying the database.
@@ -154,7 +155,7 @@ mod tests {
     fn every_commit_is_synced() {
         let dir = std::env::temp_dir().join(format!("store-settings-{}", std::process::id()));
         let place = place::StoreDirectory::claim(&dir).unwrap();
-        let conn = writer(&place.dir, None).unwrap();
+        let (conn, _) = writer(&place.dir, None).unwrap();
         let value = |pragma: &str| {
             conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, rusqlite::types::Value>(0))
                 .unwrap()

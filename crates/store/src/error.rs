@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
+use crate::backup_record::{BackupRecord, restore_advice};
+
 /// The reason why a store could not be opened. Nothing in the directory has been changed then, except that
 /// permissions may have been tightened. A store of another build or program is left byte for byte.
 #[derive(Debug, thiserror::Error)]
@@ -100,10 +102,16 @@ pub enum OpenError {
 const MAX_PATH_BYTES: usize = 480;
 
 /// Returns a path in the form that a shell accepts, with quotation marks if needed.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
     if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+/// Returns the way to the newest backup of the store whose file is at `path`, if one is known.
+fn known_backup(path: &Path) -> Option<String> {
+    let dir = path.parent()?;
+    BackupRecord::newest(dir).map(|_| restore_advice(dir))
 }
 
 fn by(pid: &Option<u32>) -> String {
@@ -142,8 +150,16 @@ impl OpenError {
             OpenError::Foreign { .. } => {
                 "Choose another directory, or move that file away. Nothing was changed.".into()
             }
+            OpenError::Missing { path } if known_backup(path).is_some() => {
+                format!("{}. Nothing was changed.", known_backup(path).unwrap_or_default())
+            }
             OpenError::Missing { path } => format!(
                 "Put {} back from a backup (`almoner backup` makes one), or move the whole directory away to begin anew. Nothing was changed.",
+                path.display()
+            ),
+            OpenError::Corrupt { path, .. } if known_backup(path).is_some() => format!(
+                "{}. `sqlite3 {} .recover` reads out what is left. Nothing was changed.",
+                known_backup(path).unwrap_or_default(),
                 path.display()
             ),
             OpenError::Corrupt { path, .. } => format!(

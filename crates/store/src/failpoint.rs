@@ -31,7 +31,7 @@ pub fn install() -> Result<(), String> {
 
 /// Kills the process if the point is armed.
 #[cfg(feature = "failpoints")]
-pub(crate) fn reach(name: &'static str) {
+pub fn reach(name: &'static str) {
     let reached = || -> () { fail::fail_point!(name, |_| kill()) };
     reached();
 }
@@ -56,7 +56,7 @@ pub fn is_armed(_name: &'static str) -> bool {
 /// Does nothing, because the feature is off.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub(crate) fn reach(_name: &'static str) {}
+pub fn reach(_name: &'static str) {}
 
 #[cfg(feature = "failpoints")]
 fn kill() {

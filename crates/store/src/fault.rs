@@ -11,6 +11,13 @@ use rustix::io::Errno;
 /// Returns the fault for an error of SQLite.
 pub(crate) fn from_sqlite(error: &Error) -> StoreFault {
     let text = error.to_string();
+    // A column of another type than the one that was written.
+    if matches!(
+        error,
+        Error::InvalidColumnType(..) | Error::FromSqlConversionFailure(..) | Error::IntegralValueOutOfRange(..)
+    ) {
+        return StoreFault::Corrupt("a row holds a value of another kind".to_owned());
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreFault::Full(text),
         Some(ErrorCode::ReadOnly) => StoreFault::ReadOnly(text),

@@ -17,14 +17,18 @@
 
 mod backend;
 mod backup;
+mod backup_record;
 mod blob;
 mod check;
+mod damage;
 mod database;
 mod error;
+mod examiner;
 pub mod failpoint;
 mod fault;
 mod header;
 mod inline_blob;
+mod left_out;
 mod marks;
 mod overlay;
 mod place;
@@ -50,11 +54,13 @@ pub const TREE: &[u8] = b"almoner tree 1\n";
 
 pub use backend::Backend;
 pub use backup::BackupError;
+pub use backup_record::{BackupRecord, restore_advice};
 pub use blob::{Blob, BlobError, Blobs};
 pub use check::{Finding, Health};
 pub use error::{OpenError, ReadError, WriteError};
 pub use header::{check_path, inspect};
 pub use inline_blob::InlineBlob;
+pub use left_out::{LeftOut, take_left_out};
 pub use marks::Hold;
 pub use probe::fsync_rate;
 pub use stats::Stats;

@@ -143,6 +143,10 @@ impl<'a> OverlayTxn<'a> {
 }
 
 impl ReadTxn for OverlayTxn<'_> {
+    fn note_damage(&mut self, fault: &StoreFault) {
+        self.sql.note_damage(fault);
+    }
+
     fn get(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFault> {
         let part = (table, *owner);
         if let Some(known) = self.overlay.known(part, key) {

@@ -11,15 +11,18 @@ use kernel::txn::{ReadTxn, StoreFault, Txn};
 use crate::backend::Backend;
 use crate::backup::{self, BackupError};
 use crate::blob::Blobs;
+use crate::backup_record::BackupRecord;
 use crate::check::{self, Health};
+use crate::damage::DamageLatch;
 use crate::database;
 use crate::error::{OpenError, ReadError, WriteError};
+use crate::examiner::Examiner;
 use crate::marks::Marks;
 use crate::place::{self, StoreDirectory};
 use crate::reader::Readers;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, Stats, add};
-use crate::writer::{Limits, Writer};
+use crate::writer::{Limits, SharedState, Writer};
 
 /// The options of opening a store. The default is right for a daemon.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct Options {
     /// The maximum number of bytes in blob files, beyond which [`Blobs::put_within`] refuses more. `None` means no
     /// limit.
     pub quota: Option<u64>,
+    /// Whether every row is JSON, as the kernel writes rows. The rows are then examined after each start.
+    pub has_json_rows: bool,
 }
 
 /// The default lease, long enough for callers that are slow to name the bytes that they stored.
@@ -44,7 +49,15 @@ const LEASE: Duration = Duration::from_secs(15 * 60);
 
 impl Default for Options {
     fn default() -> Self {
-        Options { readers: 4, group: 256, checkpoint_pages: 4000, max_pages: None, lease: LEASE, quota: None }
+        Options {
+            readers: 4,
+            group: 256,
+            checkpoint_pages: 4000,
+            max_pages: None,
+            lease: LEASE,
+            quota: None,
+            has_json_rows: false,
+        }
     }
 }
 
@@ -53,6 +66,8 @@ impl Default for Options {
 pub struct Store {
     // Fields are dropped in this order. The writer's connection is closed last and so closes the database, and the
     // lock is released after that.
+    _examiner: Examiner,
+    latch: Arc<DamageLatch>,
     readers: Readers,
     writer: Writer,
     blobs: Arc<Blobs>,
@@ -76,16 +91,25 @@ impl Store {
         let place = StoreDirectory::claim(dir)?;
         let dir = place.dir.as_path();
         empty(&dir.join(place::TEMPORARY))?;
-        let conn = database::writer(dir, options.max_pages)?;
+        let (conn, is_sound) = database::writer(dir, options.max_pages)?;
+        let latch = Arc::new(DamageLatch::default());
         let counters = Arc::new(Counters::default());
         let limits =
             Limits { group: options.group.max(1), checkpoint_pages: options.checkpoint_pages.max(1) };
         let marks = Arc::new(Marks::new(options.lease));
-        let writer = Writer::start(conn, &place, limits, Arc::clone(&counters), Arc::clone(&marks))
+        let shared = SharedState {
+            counters: Arc::clone(&counters),
+            marks: Arc::clone(&marks),
+            latch: Arc::clone(&latch),
+        };
+        let writer = Writer::start(conn, &place, limits, shared)
             .map_err(|fault| OpenError::from_fault(dir, fault))?;
         let readers = Readers::new(dir.join(place::DATABASE), options.readers);
-        let blobs = Arc::new(Blobs::new(dir, Arc::clone(&counters), marks, options.quota));
-        Ok(Store { readers, writer, blobs, counters, place })
+        let blobs =
+            Arc::new(Blobs::new(dir, Arc::clone(&counters), marks, options.quota, Arc::clone(&latch)));
+        let file = dir.join(place::DATABASE);
+        let examiner = Examiner::start(file, is_sound, options.has_json_rows, Arc::clone(&latch));
+        Ok(Store { _examiner: examiner, latch, readers, writer, blobs, counters, place })
     }
 
     /// Runs a closure in a transaction, and returns when its changes are durable. If the closure returns `Err` or
@@ -133,8 +157,36 @@ impl Store {
     {
         add(&self.counters.reads, 1);
         let lease = self.readers.lease().map_err(ReadError::Store)?;
-        let mut txn = SqlTxn::new(lease.conn().map_err(ReadError::Store)?);
-        closure(&mut txn).map_err(ReadError::Refused)
+        let conn = lease.conn().map_err(ReadError::Store)?;
+        // After the first damage, a read gives what can be read. Nothing begins any more because of it.
+        let mut txn = if self.latch.is_closed() { SqlTxn::salvaging(conn) } else { SqlTxn::new(conn) };
+        let result = closure(&mut txn).map_err(ReadError::Refused);
+        if let Some(fault) = &txn.fault {
+            self.latch.note(fault);
+        }
+        result
+    }
+
+    /// Returns the first damage that was found since the store was opened. From then on, the store takes no writes,
+    /// and reads leave out the rows that cannot be read ([`crate::take_left_out`]).
+    pub fn damage(&self) -> Option<String> {
+        self.latch.found()
+    }
+
+    /// Returns the first damage like [`Store::damage`]. If the store was opened less than `time` ago, this waits until
+    /// its structure has been examined.
+    pub fn examined_damage(&self, time: Duration) -> Option<String> {
+        self.latch.await_examination(time);
+        self.latch.found()
+    }
+
+    /// Calls a function with the first damage, now or when it is found. Only the first call counts.
+    pub fn watch_damage(&self, watcher: impl Fn(&str) + Send + Sync + 'static) {
+        self.latch.watch(Box::new(watcher));
+    }
+
+    pub(crate) fn latch(&self) -> &DamageLatch {
+        &self.latch
     }
 
     /// Returns the blobs of the store.
@@ -180,9 +232,23 @@ impl Store {
     }
 
     /// Makes a backup of the whole store in `to`, which must not exist, while the store is in use. The backup is
-    /// itself a store, with everything that had been acknowledged when the copying began.
+    /// itself a store, with everything that had been acknowledged when the copying began. The store remembers it
+    /// ([`BackupRecord::newest`]).
+    ///
+    /// # Errors
+    /// When the backup cannot be made, or the store is damaged: a copy of damage is no backup.
     pub fn backup(&self, to: &Path) -> Result<(), BackupError> {
-        backup::copy(&self.place.dir, &self.blobs, to)
+        if let Some(fault) = self.latch.fault() {
+            return Err(fault.into());
+        }
+        let copied = backup::copy(&self.place.dir, &self.blobs, to);
+        if let Err(BackupError::Rows(fault)) = &copied {
+            self.latch.note(fault);
+        }
+        copied?;
+        // The backup is complete. Without the record, only its name is not shown later.
+        let _ = BackupRecord::add(&self.place.dir, to);
+        Ok(())
     }
 
     /// Checks the whole store, for `doctor`. Takes as long as reading the database file. With `blobs`, every blob is

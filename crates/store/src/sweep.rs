@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::BlobHash;
 use kernel::run::Run;
@@ -87,6 +88,15 @@ impl Store {
     /// # Errors
     /// When the directory of the blobs cannot be read, or the store fails.
     pub fn sweep(&self, pinned: &[BlobHash]) -> Result<Option<Sweep<'_>>, StoreFault> {
+        // The rows of a damaged store do not name everything that they should, so nothing is removed. The rows of a
+        // store that is still being examined may be such.
+        if let Some(fault) = self.latch().fault() {
+            return Err(fault);
+        }
+        self.latch().await_examination(Duration::from_secs(2));
+        if !self.latch().is_examined() {
+            return Ok(None);
+        }
         let marks = self.blobs().marks();
         // The files are counted before the sweep begins, because a removal would wait for the count.
         self.blobs().bytes()?;
@@ -118,6 +128,9 @@ impl Sweep<'_> {
     /// # Errors
     /// When the store or a file cannot be read. The sweep is over then.
     pub fn step(&mut self) -> Result<bool, StoreFault> {
+        if let Some(fault) = self.store.latch().fault() {
+            return Err(fault);
+        }
         let next = match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Rows { table, behind } => self.rows(table, behind)?,
             Phase::Lists => self.lists()?,

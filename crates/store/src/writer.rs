@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use kernel::txn::{StoreFault, Txn};
 use rusqlite::Connection;
 
+use crate::damage::DamageLatch;
 use crate::database;
 use crate::error::WriteError;
 use crate::failpoint;
@@ -94,6 +95,17 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 /// full, the whole group fails, so small writes behind a large one should go into the next group.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
+/// The maximum time after the opening for which the first write waits for the examination of the file. A small store is
+/// examined within milliseconds, so that no write goes into a damaged one. A large one is examined while it is in use.
+const MAX_EXAMINATION_WAIT: Duration = Duration::from_secs(2);
+
+/// The state that the writer shares with the rest of the store.
+pub(crate) struct SharedState {
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) marks: Arc<Marks>,
+    pub(crate) latch: Arc<DamageLatch>,
+}
+
 /// The handle of the writer's thread. Dropping it finishes the queued writes and then ends the thread.
 pub(crate) struct Writer {
     queue: Option<Sender<Box<dyn Job>>>,
@@ -108,8 +120,7 @@ impl Writer {
         mut conn: Connection,
         place: &StoreDirectory,
         limits: Limits,
-        counters: Arc<Counters>,
-        marks: Arc<Marks>,
+        shared: SharedState,
     ) -> Result<Writer, StoreFault> {
         let pages = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&pages);
@@ -122,12 +133,14 @@ impl Writer {
         let (dir, lock) = (place.dir.clone(), Arc::clone(&place.lock));
         let scrub = Arc::<AtomicBool>::default();
         let asked = Arc::clone(&scrub);
+        let SharedState { counters, marks, latch } = shared;
         let state = WriterState {
             conn,
             dir,
             limits,
             counters,
             marks,
+            latch,
             pages,
             scrub: asked,
             broken: None,
@@ -188,6 +201,8 @@ struct WriterState {
     limits: Limits,
     counters: Arc<Counters>,
     marks: Arc<Marks>,
+    /// The latch after which nothing is written.
+    latch: Arc<DamageLatch>,
     /// The number of pages in the log after the last commit.
     pages: Arc<AtomicU64>,
     /// Whether the log is to be emptied after the next group.
@@ -217,6 +232,9 @@ impl WriterState {
         while let Ok(first) = jobs.recv() {
             let mut group = Group::new();
             let outcome = self.transaction(first, jobs, &mut group);
+            if let Err(fault) = &outcome {
+                self.latch.note(fault);
+            }
             if let Err(fault) = &outcome
                 && !self.conn.is_autocommit()
                 && let Err(error) = self.conn.execute_batch("ROLLBACK")
@@ -246,8 +264,9 @@ impl WriterState {
         group: &mut Group,
     ) -> Result<(), StoreFault> {
         let begun = Instant::now();
-        let ready = match &self.broken {
-            Some(fault) => Err(fault.clone()),
+        self.latch.await_examination(MAX_EXAMINATION_WAIT);
+        let ready = match self.broken.clone().or_else(|| self.latch.fault()) {
+            Some(fault) => Err(fault),
             None => self.execute("BEGIN IMMEDIATE"),
         };
         if let Err(fault) = ready {
@@ -280,6 +299,10 @@ impl WriterState {
             // Nothing has to be made durable, so there is no sync, and the fail points do not count this commit.
             return self.execute("COMMIT");
         }
+        // A closure, a reader or the examination may have found damage meanwhile.
+        if let Some(fault) = self.latch.fault() {
+            return Err(fault);
+        }
         overlay
             .write(&mut SqlTxn::with_marks(&self.conn, &self.marks))
             .map_err(|fault| fault::refine(&self.dir, fault))?;
@@ -297,6 +320,9 @@ impl WriterState {
         let keep = job.run(&mut txn);
         let (wrote, fault) = txn.end();
         let fault = fault.map(|fault| fault::refine(&self.dir, fault));
+        if let Some(fault) = &fault {
+            self.latch.note(fault);
+        }
         if self.conn.is_autocommit() {
             // On some faults, such as a full disk, SQLite rolls back the whole transaction.
             return JobOutcome::Lost(
@@ -338,6 +364,10 @@ impl WriterState {
     }
 
     fn copy_log(&self, sql: &str) {
+        // A damaged file stays as it is.
+        if self.latch.is_closed() {
+            return;
+        }
         match self.conn.query_row(sql, [], |_| Ok(())) {
             Ok(()) => add(&self.counters.checkpoints, 1),
             // The rows are safe in the log, and a later checkpoint tries again.
@@ -346,12 +376,12 @@ impl WriterState {
     }
 
     /// Closes the connection. The database file is then complete without its log, unless a fault made the data
-    /// uncertain.
+    /// uncertain, or the file is damaged.
     fn close(self) {
-        let WriterState { conn, broken, _lock, .. } = self;
-        match broken {
-            None => database::close(conn),
-            Some(_) => drop(conn),
+        let WriterState { conn, broken, latch, _lock, .. } = self;
+        match broken.is_some() || latch.is_closed() {
+            false => database::close(conn),
+            true => drop(conn),
         }
     }
 }

@@ -55,6 +55,17 @@ impl Site {
         Site { dir: dir.to_owned(), keyring, work: PASSPHRASE_WORK, step: Arc::new(|| Ok(())) }
     }
 
+    /// Returns the same site with a function that is called before each step at which a crash could happen. A test ends
+    /// the process there.
+    #[must_use]
+    pub fn with_step(self, step: impl Fn() + Send + Sync + 'static) -> Site {
+        let step = move || {
+            step();
+            Ok(())
+        };
+        Site { step: Arc::new(step), ..self }
+    }
+
     /// Returns the same site with another work factor for passphrases, for tests.
     #[must_use]
     pub fn with_work(self, work: u8) -> Site {

@@ -38,6 +38,7 @@ use crate::slot_binding::{SlotTarget, Slots};
 use crate::spill;
 use crate::stored_reply::read_reply;
 use crate::trouble::{gave_up, internal, is_final, of_model};
+use crate::waiting::Waiting;
 use crate::workshop;
 
 use call_order::CallOrder;
@@ -362,6 +363,13 @@ impl Driver<'_> {
         if let Some(flow) = self.ask_for_more(StepKind::Turn)? {
             return Ok(flow);
         }
+        if !self.world.looks_up(&self.run) && !self.world.has_turn(&self.run) {
+            // The run stands in its server's queue and gives up its thread, so the outcomes so far are recorded.
+            if !self.deferred.moves.is_empty() {
+                self.advance(vec![])?;
+            }
+            return Ok(Flow::Stop);
+        }
         let request = self.request(self.fold.view);
         let mut request = match request {
             Ok(request) => request,
@@ -426,9 +434,17 @@ impl Driver<'_> {
     fn ask(&mut self, prompted: u64, mut request: Request) -> Result<Flow, Trouble> {
         // A request has no more time than the run has left, even if its server would allow more.
         let left = self.run.limits.wall_ms.saturating_sub(self.fold.ran_ms);
-        request.cancel = self.world.cancel().within(Duration::from_millis(left));
+        request.cancel = self.world.cancel(self.run.number).within(Duration::from_millis(left));
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
+        // A run that waits for its model holds no slot of the engine.
+        let waiting = match self.world.looks_up(&self.run) {
+            true => Waiting::without_slot(),
+            false => match self.world.wait_for_model(&self.run) {
+                Some(waiting) => waiting,
+                None => return Ok(Flow::Stop),
+            },
+        };
         let answered = self.world.provider(&self.run).map(|provider| {
             // Progress is not shown for a step that is not recorded yet. It will be recorded soon.
             let is_recorded = prompted < self.recorded;
@@ -439,12 +455,15 @@ impl Driver<'_> {
             };
             provider.complete(&request, &mut shown)
         });
+        drop(waiting);
         let mut reply = match answered {
             Ok(Ok(reply)) => reply,
             _ if self.world.is_stopping() => return Ok(Flow::Stop),
             Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
                 return self.handle_shortage(budget::time_shortage(&self.run));
             }
+            // The run was cancelled, which the next look at it shows.
+            Ok(Err(ModelError::Canceled)) => return Ok(Flow::Continue),
             Ok(Err(ModelError::ContextTooLong { tokens, limit })) => {
                 match self.shrink_after_overflow(&request, tokens, limit)? {
                     Some(flow) => return Ok(flow),

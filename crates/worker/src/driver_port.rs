@@ -12,6 +12,7 @@ use model::{Cancel, MediaSupport, ModelLimits, Price, Progress, Provider};
 use policy::{Rules, Secrets};
 
 use crate::memory::Memory;
+use crate::waiting::Waiting;
 
 /// The daemon as the driver of a run uses it. Every method may fail with a [`Trouble`] that names a way to fix the
 /// problem. The driver then leaves the run in the state of its journal.
@@ -44,6 +45,15 @@ pub trait DriverPort: Send + Sync {
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
     /// Returns the run's model, if it is allowed to read the data that the run has read.
     fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble>;
+    /// Returns whether the run may ask its model's server now. If too many runs wait there, this one stands in the
+    /// server's queue, and is driven again when it has a place.
+    fn has_turn(&self, run: &Run) -> bool;
+    /// Begins a wait of the run for its model, without a slot of the engine. Returns `None` as
+    /// [`DriverPort::has_turn`] returns `false`.
+    fn wait_for_model(&self, run: &Run) -> Option<Waiting>;
+    /// Begins a wait of the run for another party, without a slot of the engine. Only some runs wait for the same
+    /// party at a time, so this may itself take a while.
+    fn wait_for_effect(&self, run: RunNumber, party: &str) -> Waiting;
     /// Returns whether a run's model only looks its answers up. Such a model costs nothing, answers at once, and
     /// passes the request to no other program. So the driver may ask it again at any time.
     fn looks_up(&self, run: &Run) -> bool;
@@ -64,8 +74,8 @@ pub trait DriverPort: Send + Sync {
     /// Returns the host services for a run's web capability: addresses, values of secrets, and whether policies
     /// apply.
     fn outside(&self, run: &Run) -> Arc<dyn caps::HostServices>;
-    /// Returns the switch that stops model calls when the daemon ends.
-    fn cancel(&self) -> Cancel;
+    /// Returns the switch that stops the run's model call, when the daemon ends or the run is cancelled.
+    fn cancel(&self, run: RunNumber) -> Cancel;
     /// Shows the progress of a model's reply to the request of this step. A report may be lost.
     fn progress(&self, run: RunNumber, prompted: u64, progress: Progress);
     /// Returns whether the daemon is about to end. Drivers then stop before their next step.

@@ -56,6 +56,7 @@ mod spill;
 mod steps;
 mod stored_reply;
 mod trouble;
+mod waiting;
 mod window;
 mod workshop;
 
@@ -70,4 +71,5 @@ pub use model_worker::model_worker;
 pub use negative_answers::are_answers;
 pub use sample_check::{TemplateProblem, failing_templates};
 pub use slot_binding::any_worker;
+pub use waiting::Waiting;
 pub use workshop::{CREATE, SLOT as WORKSHOP, interface as workshop, open_slots};

@@ -35,6 +35,15 @@ pub(crate) struct OpenSlot {
     pub(crate) model: Option<String>,
 }
 
+impl OpenSlot {
+    /// Returns the party outside that calls of the slot wait for, or `None` if they end at once.
+    pub(crate) fn outside_party(&self) -> Option<String> {
+        let kinds = [Kind::Program, Kind::Http, Kind::Mcp, Kind::Git { write: false }];
+        let is_slow = kinds.iter().any(|kind| kind.row().label == self.subject.kind);
+        is_slow.then(|| format!("{} {}", self.subject.kind, self.subject.names.join(" ")))
+    }
+}
+
 /// The target of a grant.
 pub(crate) enum SlotTarget {
     /// A built-in capability.

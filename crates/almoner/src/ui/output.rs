@@ -105,6 +105,11 @@ pub fn failure(failure: &Failure) {
     note(&failure.render(stderr_width()));
 }
 
+/// Writes a warning beside the result of a command to standard error.
+pub fn warning(warning: &Failure) {
+    note(&warning.render_warning(stderr_width()));
+}
+
 /// Writes lines that contain foreign text to standard error, wrapped to the width of the terminal.
 pub fn report(text: &str) {
     note(&lines::fit(text, stderr_width()));

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::agents::newest;
+use crate::kill_sweep::{AFTER, Doomed};
 use crate::test_home::{Said, TestHome};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_almoner");
@@ -306,6 +307,45 @@ fn program_modified_after_approval_is_refused() {
     home.almoner(&["approve", &newest(&home, None, "approval")]).expect(0);
     home.almoner(&["resume"]);
     assert!(outcomes(&home, "r2")[0]["done"].to_string().contains("second"));
+}
+
+/// Checks the moment between the yes and the start: the yes is recorded, the daemon is killed, the program is replaced,
+/// and the next daemon takes up the approved call.
+#[test]
+fn program_replaced_between_approval_and_start_is_refused() {
+    let mut refused = 0;
+    for nth in 1..=6 {
+        let home = TestHome::new();
+        home.write("bin/tool", "#!/bin/sh\necho first\n");
+        let tool = home.path("bin/tool");
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        programs(&home, &[vec!["tool".to_owned()]]);
+        run(&home, "bin/tool", &[]).expect(7);
+        home.almoner(&["stop"]).expect(0);
+        let mut doomed = Doomed::start(&home, AFTER, nth);
+        home.almoner(&["approve", "1"]);
+        let has_died = doomed.dies_within(Duration::from_secs(2));
+        // A file in the place of the other one, as an update or an attacker puts it there.
+        home.write("bin/new", "#!/bin/sh\necho second\n");
+        std::fs::set_permissions(home.path("bin/new"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(home.path("bin/new"), &tool).unwrap();
+        let before = home.trace("r1")["steps"].to_string();
+        let is_approved = before.contains("\"answered\"");
+        let is_begun = before.contains("\"begun\"");
+        home.almoner(&["resume"]);
+        let after = home.trace("r1").to_string();
+        assert!(!after.contains("second"), "commit {nth}: the other program ran: {after}");
+        if is_approved && !before.contains("first") {
+            let finding = after.contains("is not the program that was endowed");
+            // A call that had begun may have been made, and is left to its user.
+            assert!(finding || is_begun, "commit {nth}: {after}");
+            refused += u32::from(finding);
+        }
+        if !has_died {
+            break;
+        }
+    }
+    assert!(refused > 0, "no kill came between the yes and the start");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use crate::kill_sweep::Doomed;
 use crate::test_home::TestHome;
 
 const TOKEN: &str = "tok-9f3k-swordfish-and-chips";
@@ -254,4 +255,45 @@ fn key_in_a_redirect_address_is_redacted() {
     assert_eq!(*told.lock().unwrap(), ["/v1/out", "/v1/up", "/v1/on"]);
     home.almoner(&["stop"]).expect(0);
     assert_eq!(holding(&home.root(), TOKEN), Vec::<String>::new());
+}
+
+/// Checks that the daemon's own process can be killed at every step of a change of the vault: what is left is the old
+/// value or the new one, and the new one once it was acknowledged.
+#[test]
+fn kill_at_every_step_of_a_change_keeps_the_vault() {
+    for change in [["secret", "rotate", "A"], ["secret", "set", "B"], ["secret", "rotate", "--key"]] {
+        let mut killed = 0;
+        for nth in 1.. {
+            let home = TestHome::new();
+            home.piped(&["secret", "set", "A"], b"old-value").expect(0);
+            home.almoner(&["stop"]).expect(0);
+            let doomed = Doomed::start(&home, "vault.step", nth);
+            let said = home.piped(&change, b"new-value");
+            let has_died = doomed.end();
+            killed += u32::from(has_died);
+            // The next daemon opens the vault, whatever the last one left.
+            let list = home.almoner(&["secret", "list"]).expect(0).out;
+            assert!(list.contains('A') && !list.contains("locked"), "{change:?}, step {nth}: {list}");
+            home.almoner(&["stop"]).expect(0);
+            let vault = vault::Site::new(&home.root().join("state"), None).open(None);
+            let vault = vault.unwrap_or_else(|e| panic!("{change:?}, step {nth}: {e}")).expect("a vault");
+            let value = |name: &str| vault.get(name).map(|entry| entry.value.reveal().to_owned());
+            let (name, new) = match change[2] {
+                "--key" => ("A", "old-value"),
+                name => (name, "new-value"),
+            };
+            let found = value(name);
+            let is_new = found.as_deref() == Some(new);
+            let old = (name == "A").then_some("old-value");
+            assert!(is_new || found.as_deref() == old, "{change:?}, step {nth}: {found:?}");
+            assert!(value("A").is_some(), "{change:?}, step {nth}: the other secret is lost");
+            assert!(is_new || said.code != 0, "{change:?}, step {nth}: an acknowledged value is lost");
+            if !has_died {
+                assert_eq!(said.code, 0, "{change:?}: {}", said.err);
+                break;
+            }
+        }
+        // Each step of the replacement of a file is a place to die.
+        assert!(killed >= 6, "{change:?}: only {killed} steps");
+    }
 }

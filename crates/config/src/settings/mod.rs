@@ -14,9 +14,11 @@ mod web;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use ::network::NetworkSettings;
+use model::served::MinimumPace;
 use model::{ModelLimits, Price};
 
 use crate::place::Place;
@@ -81,6 +83,8 @@ pub struct Models {
     pub pdfs: BTreeSet<String>,
     /// The models that may read private data.
     pub private: BTreeSet<String>,
+    /// The pace that the servers of models have to keep.
+    pub pace: MinimumPace,
 }
 
 /// The way in which a person is notified of waiting messages.
@@ -199,6 +203,12 @@ impl SettingsWatcher {
             None => Ok(&self.settings),
         }
     }
+}
+
+/// Returns a function that returns the pace that servers have to keep now, and follows changes of the file.
+pub fn pace_source(place: &Place) -> impl Fn() -> MinimumPace + Send + Sync + use<> {
+    let watcher = Mutex::new(SettingsWatcher::new(path(place)));
+    move || watcher.lock().unwrap_or_else(PoisonError::into_inner).reload().0.models.pace
 }
 
 impl FileStamp {

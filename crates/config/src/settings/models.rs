@@ -1,18 +1,26 @@
 //! The user's settings for models: names, prices, accepted documents, and permission to read private data.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use model::{ModelLimits, ModelRef, Price};
 use passable::visible_line;
 use toml::Spanned;
 use toml::de::DeValue;
-use worker::definition::{nearest, parse_count};
+use worker::definition::{nearest, parse_count, parse_duration_ms};
 
 use super::Models;
 use super::read::{SettingsError, Text, table};
 
 /// The keys of the section `models`.
-const KEYS: [&str; 7] = ["default", "names", "prices", "limits", "images", "pdfs", "private"];
+const KEYS: [&str; 9] =
+    ["default", "names", "prices", "limits", "images", "pdfs", "private", "silence", "pace"];
+
+/// The minimum and the maximum of the time for which a server may send nothing, in milliseconds.
+const SILENCE_MS: std::ops::RangeInclusive<u64> = 1000..=24 * 3_600_000;
+
+/// The maximum pace that servers can be held to, in bytes in a minute.
+const MAX_PACE_BYTES: u64 = 1 << 20;
 
 /// The maximum length of a name for a model.
 const MAX_NAME_LEN: usize = 40;
@@ -46,6 +54,8 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
                 let all = names(text, "private", value)?;
                 models.private.extend(all);
             }
+            "silence" => models.pace.silence = silence(text, value)?,
+            "pace" => models.pace.bytes = pace(text, value)?,
             other => return Err(text.unknown(key.span().start, "key", other, &KEYS)),
         }
     }
@@ -211,6 +221,30 @@ fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Pri
     Ok(Price::from_dollars(*input, of("cached"), of("cache_write"), *output))
 }
 
+/// Returns the maximum time for which a server may send nothing of an answer.
+fn silence(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Duration, SettingsError> {
+    let ms = match value.get_ref() {
+        DeValue::String(time) => parse_duration_ms(time),
+        _ => None,
+    };
+    ms.filter(|ms| SILENCE_MS.contains(ms)).map(Duration::from_millis).ok_or_else(|| {
+        let what = "`silence` is a time from a second to a day, as text";
+        text.trouble(value.span().start, what, "silence = \"20m\"")
+    })
+}
+
+/// Returns the number of bytes of an answer that must come in a minute.
+fn pace(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<u64, SettingsError> {
+    let bytes = match value.get_ref() {
+        DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
+        _ => None,
+    };
+    bytes.filter(|bytes| *bytes <= MAX_PACE_BYTES).ok_or_else(|| {
+        let what = "`pace` is a number of bytes in a minute, up to a mebibyte";
+        text.trouble(value.span().start, what, "pace = 512; 0 means that any part of an answer is enough")
+    })
+}
+
 /// Returns the limits of a model, in tokens.
 fn limits(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<ModelLimits, SettingsError> {
     const KEYS: [&str; 2] = ["context", "output"];
@@ -298,6 +332,23 @@ mod tests {
         ] {
             let trouble = parse(&format!("[models.limits]\n\"ollama:m\" = {entry}\n")).unwrap_err();
             assert!(trouble.line == Some(2) && trouble.what.contains(what), "{entry}: {trouble:?}");
+        }
+    }
+
+    #[test]
+    fn pace_of_servers_is_read_and_bounded() {
+        let pace = parse("[models]\nsilence = \"90s\"\npace = 0\n").unwrap().models.pace;
+        assert_eq!((pace.silence, pace.bytes), (Duration::from_secs(90), 0));
+        assert_eq!(parse("").unwrap().models.pace, model::served::MinimumPace::default());
+        for (line, what) in [
+            ("silence = 90", "`silence` is a time"),
+            ("silence = \"10ms\"", "`silence` is a time"),
+            ("silence = \"2d\"", "`silence` is a time"),
+            ("pace = -1", "`pace` is a number"),
+            ("pace = \"fast\"", "`pace` is a number"),
+        ] {
+            let trouble = parse(&format!("[models]\n{line}\n")).unwrap_err();
+            assert!(trouble.line == Some(2) && trouble.what.contains(what), "{line}: {trouble:?}");
         }
     }
 

@@ -13,6 +13,7 @@ use super::follow::{Follower, follow};
 use super::services::Services;
 use super::{acts, dispatch};
 use crate::queries::runs;
+use crate::state::damage;
 use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
@@ -98,6 +99,14 @@ impl Server {
         Ok(number)
     }
 
+    /// Sends the client the warning that the store is damaged, if it is.
+    fn warn(&self, stream: &mut UnixStream) -> io::Result<()> {
+        match damage::warning(&self.services.daemon) {
+            Some(warning) => frame::write(stream, &Response::Warning(warning)),
+            None => Ok(()),
+        }
+    }
+
     fn serve_client(&self, mut stream: UnixStream) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
         if peer.uid != rustix::process::getuid() {
@@ -136,6 +145,7 @@ impl Server {
                 let name = asked.agent.as_deref();
                 let services = acts::agent(&self.services.daemon, name)
                     .and_then(|agent| self.services.for_agent(agent, name));
+                self.warn(&mut stream)?;
                 return match services {
                     Ok(services) => follow(&services.daemon, &mut SocketFollower(&mut stream), after, text),
                     Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
@@ -146,6 +156,7 @@ impl Server {
             // A stop request that was refused does not stop the daemon.
             let stop = stop && response.is_ok();
             let response = response.unwrap_or_else(Response::Failed);
+            self.warn(&mut stream)?;
             let written = match frame::write(&mut stream, &response) {
                 // In this case, no byte of the response has been sent.
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {

@@ -38,7 +38,16 @@ pub fn answer(services: &Services, brought: &ClientKeys, asked: OnBehalf) -> Res
     let name = name.as_deref();
     let agent = acts::agent(&services.daemon, name)?;
     let given = RejectedCommand::from_request(&request);
-    let answered = answer_as(services, brought, (agent, name), request);
+    let store = &services.daemon.store;
+    // A request that meets the first damage is answered again from what can be read. A run is not begun twice.
+    let again = match &request {
+        Request::Run(_) => None,
+        _ => store.damage().is_none().then(|| request.clone()),
+    };
+    let mut answered = answer_as(services, brought, (agent, name), request);
+    if let Some(again) = again.filter(|_| answered.is_err() && store.damage().is_some()) {
+        answered = answer_as(services, brought, (agent, name), again);
+    }
     if let (Err(failure), Some(given)) = (&answered, given) {
         given.record(&services.daemon, agent, failure);
     }

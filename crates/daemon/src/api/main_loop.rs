@@ -18,7 +18,7 @@ use super::services::Services;
 use crate::maintenance::collector::Collector;
 use crate::maintenance::timers::run_timers;
 use crate::state::daemon::{HostDaemon, environment};
-use crate::state::vault;
+use crate::state::{log, vault};
 use config::network_source::NetworkSource;
 use config::place::{self, Place};
 use config::vendor_keys;
@@ -71,7 +71,13 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     // Removes the leftovers of programs of a daemon that was killed. The leftovers of other running daemons are
     // locked, and stay.
     std::thread::spawn(caps::sweep_calls);
-    server.services.engine.recover()?;
+    if let Err(failure) = server.services.engine.recover() {
+        // A damaged store can still be read, and no run goes on in it.
+        if server.services.daemon.store.damage().is_none() {
+            return Err(failure);
+        }
+        log::failure(&failure);
+    }
     let notifier = crate::maintenance::notifier::start(&server.services.daemon, place);
     let vats = crate::code::start(&server.services.daemon, own_program()?);
     let (alarms, timed) = (Arc::clone(&server.services.daemon.alarms), server.services.daemon.shared());
@@ -94,6 +100,12 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
         if has_clients || !engine.active_runs().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
         }
+        if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
+            daemon.stop();
+        }
+        if daemon.store.damage().is_some() {
+            continue;
+        }
         crate::files::guest_files::flush(daemon);
         crate::state::grant_usage::flush(daemon);
         gardener.collect_if_idle(
@@ -109,9 +121,6 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
                 kept
             },
         );
-        if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
-            daemon.stop();
-        }
     }
     // No new client is accepted. A run at work ends at its next step, which its journal records.
     let _ = std::fs::remove_file(place.socket());
@@ -174,27 +183,49 @@ fn close(server: Arc<Server>, closed: &Receiver<()>) {
     let _ = closed.recv_timeout(CLOSE_TIMEOUT);
 }
 
+/// Returns the host of a store that is damaged, if it can be read.
+fn known_host(store: &Store) -> Option<kernel::FormulaId> {
+    store.damage().and_then(|_| store.read(|txn| kernel::table::host(txn)).ok().flatten())
+}
+
 fn open(
     place: &Place,
     open_while_held: Sender<()>,
 ) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
-    let options = Options { quota: Some(config::quota::blob_quota()?), ..Options::default() };
+    let quota = Some(config::quota::blob_quota()?);
+    let options = Options { quota, has_json_rows: true, ..Options::default() };
     // This check comes before any change of permissions, so that a store of another build is left unchanged.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
     let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
-    let env = environment()?;
-    let host = store
-        .write(move |txn| kernel::genesis(txn, &env))
-        .map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor` examines the store"))?;
+    let host = match store.read(|txn| kernel::table::host(txn)) {
+        // A damaged store takes no writes, and its host is known.
+        Ok(Some(host)) if store.damage().is_some() => host,
+        _ => {
+            let env = environment()?;
+            let made = store.write(move |txn| kernel::genesis(txn, &env));
+            made.or_else(|error| known_host(&store).ok_or(error)).map_err(|e| {
+                let help = store::restore_advice(store.dir());
+                Failure::from_error(Exit::Failure, e).help(help)
+            })?
+        }
+    };
     let exe = own_program()?;
     // The environment counts in which the daemon was started.
     let network = NetworkSource::new(place);
     let opener = Opener::new(|_| None, place.weights())
         .with_network(move || network.current())
+        .with_pace(config::settings::pace_source(place))
         .with_launch(move |weights| crate::processes::model_host::command(&exe, weights));
     let daemon = HostDaemon::new(store, host, opener, place, own_program()?, open_while_held);
     daemon.follow_prices(config::settings::path(place));
+    let news = daemon.shared();
+    daemon.store.watch_damage(move |damage| {
+        log::line(&format!("the store is damaged, and takes no more writes: {damage}"));
+        if let Some(daemon) = news.upgrade() {
+            daemon.news.wake();
+        }
+    });
     vault::open_at_start(&daemon);
     // The process that started the daemon counts as its first client, so that runs that resume at once have its keys.
     daemon.keys.add_vendor_keys(&vendor_keys::from_env());

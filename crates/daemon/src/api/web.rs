@@ -18,6 +18,7 @@ use super::services::Services;
 use super::web_file;
 use super::web_file::WebFile;
 use crate::runs::{chats, proposal};
+use crate::state::damage;
 use crate::state::daemon::random;
 use crate::state::log;
 use crate::state::private_file;
@@ -281,6 +282,10 @@ struct PagesBackend {
 impl Backend for PagesBackend {
     fn ask(&self, request: Request) -> Result<Response, Failure> {
         dispatch::answer(&self.services, &vendor_keys::from_env(), OnBehalf { agent: None, request })
+    }
+
+    fn warning(&self) -> Option<Failure> {
+        damage::warning(&self.services.daemon)
     }
 
     fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool) {

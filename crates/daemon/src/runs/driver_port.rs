@@ -12,8 +12,9 @@ use model::{Cancel, MediaSupport, ModelError, ModelLimits, ModelRef, Price, Prog
 use passable::{Untrusted, visible_line};
 use policy::Rules;
 use store::InlineBlob;
-use worker::DriverPort;
+use worker::{DriverPort, Waiting};
 
+use super::engine::EngineLink;
 use crate::state::daemon::HostDaemon;
 use crate::state::errors::DaemonError;
 use crate::state::stored_objects::trouble;
@@ -103,6 +104,28 @@ impl DriverPort for HostDaemon {
         })
     }
 
+    fn has_turn(&self, run: &Run) -> bool {
+        let server = server_of(run);
+        let has_turn = EngineLink::of(self).is_none_or(|it| it.has_turn(self.host_run(run.number), &server));
+        if !has_turn {
+            let line = format!("waiting for a turn: many runs wait for {}", visible_line(&server));
+            self.news.publish_progress(self.host_run(run.number), line);
+        }
+        has_turn
+    }
+
+    fn wait_for_model(&self, run: &Run) -> Option<Waiting> {
+        match EngineLink::of(self) {
+            Some(engine) => engine.wait_for_server(self.host_run(run.number), &server_of(run)),
+            None => Some(Waiting::without_slot()),
+        }
+    }
+
+    fn wait_for_effect(&self, run: RunNumber, party: &str) -> Waiting {
+        let engine = EngineLink::of(self);
+        engine.map_or_else(Waiting::without_slot, |it| it.wait_for_party(self.host_run(run), party))
+    }
+
     fn looks_up(&self, run: &Run) -> bool {
         // With several models, the answer also depends on which of them are available.
         model::parse_list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.is_lookup()))
@@ -146,8 +169,9 @@ impl DriverPort for HostDaemon {
         self.services_of(run)
     }
 
-    fn cancel(&self) -> Cancel {
-        self.cancel.clone()
+    fn cancel(&self, run: RunNumber) -> Cancel {
+        let engine = EngineLink::of(self);
+        engine.map_or_else(|| self.cancel.clone(), |engine| engine.switch_of(self.host_run(run)))
     }
 
     fn progress(&self, run: RunNumber, prompted: u64, progress: Progress) {
@@ -174,8 +198,15 @@ impl DriverPort for HostDaemon {
     }
 
     fn is_stopping(&self) -> bool {
-        self.as_daemon().is_stopping()
+        // Nothing is begun in a damaged store.
+        self.as_daemon().is_stopping() || self.store.damage().is_some()
     }
+}
+
+/// Returns the server that a run waits for. Of several models, the first one names it.
+fn server_of(run: &Run) -> String {
+    let first = model::parse_list(&run.model).ok().and_then(|all| all.into_iter().next());
+    first.map_or_else(|| run.model.clone(), |reference| reference.server())
 }
 
 /// Returns the default address of a vendor's models.

@@ -1,30 +1,57 @@
 //! The engine, which drives runs on a limited number of threads.
+//!
+//! A run at work holds one of a few slots. A run that waits for something outside keeps its thread and gives up its
+//! slot, so that slow servers never hold up the runs that can go on. Slots are given in the order in which runs want
+//! them, whether they begin or come back from a wait.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use kernel::command::{Act, Move};
 use kernel::run::{Shape, Trouble, WaitReason};
 use kernel::table::Task;
 use kernel::{FormulaId, HostRun, table};
+use model::Cancel;
 use passable::Untrusted;
 
+use super::server_queues::ServerQueues;
 use crate::files::guest_files;
 use crate::state::daemon::HostDaemon;
-use crate::state::log;
+use crate::state::{damage, log};
 use control::exit::Failure;
-use worker::DriverPort as _;
+use worker::{DriverPort as _, Waiting};
 
-/// The maximum number of runs that may hold a thread at a time. A waiting run holds none.
-const MAX_THREADS: usize = 16;
+/// The maximum number of runs that may be at work at the same time.
+const MAX_AT_WORK: usize = 16;
+/// The maximum number of runs that may hold a thread, at work or waiting for something outside. A run that waits for a
+/// person, a time or other runs holds none.
+const MAX_THREADS: usize = 256;
+/// The maximum number of runs that may wait for the same party with an effect: a server of tools, a web server, a
+/// program.
+const MAX_EFFECTS_PER_PARTY: usize = 16;
+/// The interval at which a thread that waits for its turn looks whether the daemon ends.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The engine that drives the runs of all hosts. At most one thread drives a run at a time.
 pub struct Engine {
     daemon: HostDaemon,
     state: Mutex<EngineState>,
     idle: Condvar,
+    /// Wakes the threads that wait for a slot, or for their turn at a party.
+    turn: Condvar,
+}
+
+/// The engine of a daemon, for those who only know the daemon.
+#[derive(Default)]
+pub struct EngineLink(OnceLock<Weak<Engine>>);
+
+impl EngineLink {
+    /// Returns the engine of a daemon, or `None` if it has none.
+    pub fn of(daemon: &HostDaemon) -> Option<Arc<Engine>> {
+        daemon.extensions.get(EngineLink::default).0.get()?.upgrade()
+    }
 }
 
 /// An item of a batch. Only some items of a batch are at work at the same time.
@@ -36,10 +63,24 @@ struct ItemPlace {
     jobs: usize,
 }
 
+/// A wish for a slot. Lower numbers came first.
+type Ticket = u64;
+
 #[derive(Default)]
 struct EngineState {
-    queue: VecDeque<HostRun>,
+    queue: VecDeque<(Ticket, HostRun)>,
+    /// The runs that hold a thread.
     active: BTreeSet<HostRun>,
+    /// The active runs that wait for something outside, and so hold no slot.
+    waiting: BTreeSet<HostRun>,
+    /// The waiting runs that want their slot back.
+    returning: VecDeque<(Ticket, HostRun)>,
+    next_ticket: Ticket,
+    servers: ServerQueues,
+    /// The switches that stop the model calls of active runs.
+    switches: BTreeMap<HostRun, Cancel>,
+    /// The number of runs that wait for a party with an effect, by party.
+    effects: BTreeMap<String, usize>,
     /// The items to which queued and active runs belong. A run without an item has no row.
     places: BTreeMap<HostRun, ItemPlace>,
     /// The runs that became ready while they were being driven, and must be driven again.
@@ -51,23 +92,83 @@ impl EngineState {
     /// answers for all of them, and only some of them may be at work together.
     fn has_place(&self, run: HostRun) -> bool {
         let Some(place) = self.places.get(&run) else { return true };
-        let at_work = self.active.iter().filter_map(|run| self.places.get(run));
+        // An item whose run stands in the queue of a server is at work too.
+        let busy = self.active.iter().copied().chain(self.servers.queued());
+        let at_work = busy.filter_map(|run| self.places.get(&run));
         let items: BTreeSet<usize> =
             at_work.filter(|other| other.batch == place.batch).map(|other| other.index).collect();
         items.contains(&place.index) || items.len() < place.jobs
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        self.next_ticket
+    }
+
+    fn is_queued(&self, run: HostRun) -> bool {
+        self.queue.iter().any(|(_, other)| *other == run)
+    }
+
+    /// Puts a run into the queue for slots, unless it is there already.
+    fn enqueue(&mut self, run: HostRun) {
+        if !self.is_queued(run) {
+            let ticket = self.ticket();
+            self.queue.push_back((ticket, run));
+        }
+    }
+
+    /// Returns whether a slot is free.
+    fn has_slot(&self) -> bool {
+        self.active.len() - self.waiting.len() < MAX_AT_WORK
+    }
+
+    /// Gives the next free slot to the run that came first. Returns the run, and whether it must begin, because it has
+    /// no thread yet.
+    fn next_with_slot(&mut self) -> Option<(HostRun, bool)> {
+        if !self.has_slot() {
+            return None;
+        }
+        let queued = match self.active.len() < MAX_THREADS {
+            true => self.queue.iter().position(|(_, run)| self.has_place(*run)),
+            false => None,
+        };
+        let queued_ticket = queued.and_then(|at| self.queue.get(at)).map(|(ticket, _)| *ticket);
+        let returning = self.returning.front().map(|(ticket, _)| *ticket);
+        if returning.is_some_and(|ticket| queued_ticket.is_none_or(|other| ticket < other)) {
+            let (_, run) = self.returning.pop_front()?;
+            self.waiting.remove(&run);
+            return Some((run, false));
+        }
+        let (_, run) = self.queue.remove(queued?)?;
+        self.active.insert(run);
+        Some((run, true))
     }
 }
 
 impl Engine {
     /// Returns an engine without work.
     pub fn new(daemon: HostDaemon) -> Arc<Engine> {
-        let engine = Arc::new(Engine { daemon, state: Mutex::default(), idle: Condvar::new() });
+        let engine = Arc::new(Engine {
+            daemon,
+            state: Mutex::default(),
+            idle: Condvar::new(),
+            turn: Condvar::new(),
+        });
         let weak = Arc::downgrade(&engine);
-        engine.daemon.set_engine(move |run| {
+        // A daemon has one engine, so the first one stays.
+        let _ = engine.daemon.extensions.get(EngineLink::default).0.set(weak.clone());
+        let for_calls = weak.clone();
+        let drive = move |run| {
             if let Some(engine) = weak.upgrade() {
                 engine.drive(run);
             }
-        });
+        };
+        let end_calls = move || {
+            if let Some(engine) = for_calls.upgrade() {
+                engine.end_cancelled_calls();
+            }
+        };
+        engine.daemon.set_engine(drive, end_calls);
         engine
     }
 
@@ -127,8 +228,8 @@ impl Engine {
         }
         if work.active.contains(&run) {
             work.driven_again.insert(run);
-        } else if !work.queue.contains(&run) {
-            work.queue.push_back(run);
+        } else {
+            work.enqueue(run);
         }
         self.spawn(&mut work);
     }
@@ -149,10 +250,11 @@ impl Engine {
     }
 
     fn spawn(self: &Arc<Engine>, work: &mut EngineState) {
-        while work.active.len() < MAX_THREADS {
-            let Some(next) = work.queue.iter().position(|run| work.has_place(*run)) else { return };
-            let Some(run) = work.queue.remove(next) else { return };
-            work.active.insert(run);
+        while let Some((run, begins)) = work.next_with_slot() {
+            if !begins {
+                self.turn.notify_all();
+                continue;
+            }
             let engine = Arc::clone(self);
             let thread = std::thread::Builder::new()
                 .name(run.run.to_string())
@@ -160,7 +262,7 @@ impl Engine {
             if thread.spawn(move || engine.work(run)).is_err() {
                 // No thread could be started. The run is tried again when another run releases its thread.
                 work.active.remove(&run);
-                work.queue.push_front(run);
+                work.queue.push_front((0, run));
                 return;
             }
         }
@@ -171,7 +273,7 @@ impl Engine {
         let mut again = false;
         // Blobs that the run stores must not be swept before its journal names them.
         let hold = daemon.store.blobs().hold();
-        if !daemon.is_stopping() {
+        if !daemon.is_stopping() && daemon.store.damage().is_none() {
             daemon.clear_blocked(run);
             let is_cancelled = || daemon.run(run).is_ok_and(|run| run.cancelled.is_some());
             let found = daemon.run(run);
@@ -203,12 +305,24 @@ impl Engine {
             }
         }
         drop(hold);
+        // No run goes on in a damaged store. A restart may find it whole again.
+        let damaged = damage::trouble(&daemon).filter(|_| daemon.run(run).is_ok_and(|run| !run.is_finished()));
+        if let Some(trouble) = damaged {
+            daemon.set_blocked(run, trouble);
+            again = false;
+        }
         let mut work = self.lock();
         work.active.remove(&at);
-        if work.driven_again.remove(&at) || again {
-            work.queue.push_back(at);
-        } else if !work.queue.contains(&at) {
+        work.waiting.remove(&at);
+        work.switches.remove(&at);
+        let is_wanted = work.driven_again.remove(&at) && daemon.store.damage().is_none();
+        if is_wanted || again {
+            work.enqueue(at);
+        } else if !work.is_queued(at) && !work.servers.is_queued(at) {
             work.places.remove(&at);
+        }
+        if let Some(next) = work.servers.next() {
+            work.enqueue(next);
         }
         if !daemon.is_stopping() {
             self.spawn(&mut work);
@@ -220,7 +334,103 @@ impl Engine {
     /// Returns the runs of all hosts that are being driven or wait for a thread.
     pub fn active_runs(&self) -> Vec<HostRun> {
         let work = self.lock();
-        work.active.iter().chain(&work.queue).copied().collect()
+        let queued = work.queue.iter().map(|(_, run)| *run);
+        let all: BTreeSet<HostRun> =
+            work.active.iter().copied().chain(queued).chain(work.servers.queued()).collect();
+        all.into_iter().collect()
+    }
+
+    /// Returns whether a run may wait for a server now. If not, the run stands in the server's queue, and is driven
+    /// when it has a place.
+    pub fn has_turn(&self, run: HostRun, server: &str) -> bool {
+        let mut work = self.lock();
+        let has_place = work.servers.has_place(server);
+        if !has_place {
+            work.servers.enqueue(run, server);
+        }
+        has_place
+    }
+
+    /// Begins a wait of a run for a server, without a slot. Returns `None` as [`Engine::has_turn`] returns `false`.
+    pub fn wait_for_server(self: &Arc<Engine>, run: HostRun, server: &str) -> Option<Waiting> {
+        let mut work = self.lock();
+        if !work.servers.enter(run, server) {
+            return None;
+        }
+        self.give_up_slot(&mut work, run);
+        let engine = Arc::clone(self);
+        Some(Waiting::new(move || {
+            let mut work = engine.lock();
+            work.servers.leave(run);
+            if let Some(next) = work.servers.next() {
+                work.enqueue(next);
+            }
+            engine.take_slot(work, run);
+        }))
+    }
+
+    /// Begins a wait of a run for a party with an effect, without a slot, when few enough runs wait for the party.
+    pub fn wait_for_party(self: &Arc<Engine>, run: HostRun, party: &str) -> Waiting {
+        let mut work = self.lock();
+        self.give_up_slot(&mut work, run);
+        while work.effects.get(party).is_some_and(|count| *count >= MAX_EFFECTS_PER_PARTY)
+            && !self.daemon.as_daemon().is_stopping()
+        {
+            work = self.await_turn(work);
+        }
+        *work.effects.entry(party.to_owned()).or_default() += 1;
+        drop(work);
+        let (engine, party) = (Arc::clone(self), party.to_owned());
+        Waiting::new(move || {
+            let mut work = engine.lock();
+            if let Some(count) = work.effects.get_mut(&party) {
+                *count -= 1;
+                if *count == 0 {
+                    work.effects.remove(&party);
+                }
+            }
+            engine.turn.notify_all();
+            engine.take_slot(work, run);
+        })
+    }
+
+    /// Returns the switch that stops the present model call of a run.
+    pub fn switch_of(&self, run: HostRun) -> Cancel {
+        let switch = self.daemon.cancel.follower();
+        self.lock().switches.insert(run, switch.clone());
+        switch
+    }
+
+    /// Stops the model calls of runs that were cancelled.
+    fn end_cancelled_calls(&self) {
+        let switches = self.lock().switches.clone();
+        for (at, switch) in switches {
+            let found = self.daemon.for_host(at.host).run(at.run);
+            if found.is_ok_and(|run| run.cancelled.is_some() || run.is_finished()) {
+                switch.cancel();
+            }
+        }
+    }
+
+    fn give_up_slot(self: &Arc<Engine>, work: &mut EngineState, run: HostRun) {
+        work.waiting.insert(run);
+        self.spawn(work);
+    }
+
+    /// Waits until a run that was waiting has a slot again. If the daemon ends, the run goes on without one.
+    fn take_slot(self: &Arc<Engine>, mut work: MutexGuard<'_, EngineState>, run: HostRun) {
+        let ticket = work.ticket();
+        work.returning.push_back((ticket, run));
+        self.spawn(&mut work);
+        while work.waiting.contains(&run) && !self.daemon.as_daemon().is_stopping() {
+            work = self.await_turn(work);
+        }
+        work.returning.retain(|(_, other)| *other != run);
+        work.waiting.remove(&run);
+    }
+
+    fn await_turn<'a>(&self, work: MutexGuard<'a, EngineState>) -> MutexGuard<'a, EngineState> {
+        self.turn.wait_timeout(work, STOP_CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Waits until no run holds a thread, but at most for the time `patience`.
@@ -260,5 +470,38 @@ mod tests {
         assert!(may(&state, 99), "this run is no item");
         state.active.remove(&at(11));
         assert!(may(&state, 14));
+    }
+
+    /// Reported of other programs: openai/codex#12960 (a slow task holds up all others of a pool),
+    /// NorthlandPositronics/Cogtrix#1069 (runs that only wait hold every thread).
+    #[test]
+    fn waiting_runs_hold_no_slot_and_get_one_back_in_turn() {
+        let host = FormulaId { number: [1; 32], node: [2; 32] };
+        let at = |run: u64| HostRun { host, run: RunNumber(run) };
+        let mut state = EngineState::default();
+        let most = MAX_AT_WORK as u64;
+        (0..most + 2).for_each(|run| state.enqueue(at(run)));
+        for run in 0..most {
+            assert_eq!(state.next_with_slot(), Some((at(run), true)));
+        }
+        assert_eq!(state.next_with_slot(), None, "all slots are taken");
+        // All of them wait for a server, so others may work.
+        state.waiting = state.active.clone();
+        assert_eq!(state.next_with_slot(), Some((at(most), true)));
+        // A run that comes back stands behind those that came before, and before those that come later.
+        state.returning.push_back((state.next_ticket + 1, at(0)));
+        state.next_ticket += 1;
+        state.enqueue(at(99));
+        assert_eq!(state.next_with_slot(), Some((at(most + 1), true)));
+        assert_eq!(state.next_with_slot(), Some((at(0), false)));
+        assert!(!state.waiting.contains(&at(0)));
+        assert_eq!(state.next_with_slot(), Some((at(99), true)));
+        // Without a free thread, no run begins, but a waiting one goes on.
+        state.active.extend((1000..1000 + MAX_THREADS as u64).map(at));
+        state.waiting.extend(state.active.clone());
+        state.enqueue(at(5000));
+        assert_eq!(state.next_with_slot(), None);
+        state.returning.push_back((u64::MAX, at(1000)));
+        assert_eq!(state.next_with_slot(), Some((at(1000), false)));
     }
 }

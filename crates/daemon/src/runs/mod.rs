@@ -15,6 +15,7 @@ pub mod narrow;
 pub mod native_documents;
 pub mod proposal;
 pub mod retry;
+pub mod server_queues;
 pub mod spool_warnings;
 pub mod staging;
 pub mod start;

@@ -64,6 +64,8 @@ pub struct Daemon {
     pub extensions: Extensions,
     /// The function that drives a run, once an engine has been set.
     engine: OnceLock<Box<dyn Fn(HostRun) + Send + Sync>>,
+    /// The function that stops the model calls of cancelled runs, once an engine has been set.
+    end_cancelled_calls: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// The function that opens models.
     pub opener: Opener,
     /// Keys that clients brought.
@@ -168,9 +170,15 @@ impl Daemon {
         Ok(outcome)
     }
 
-    /// Sets the function that drives each run that an act makes ready from now on. Only the first call counts.
-    pub fn set_engine(&self, drive: impl Fn(HostRun) + Send + Sync + 'static) {
+    /// Sets the function that drives each run that an act makes ready from now on, and the function that stops the
+    /// model calls of cancelled runs. Only the first call counts.
+    pub fn set_engine(
+        &self,
+        drive: impl Fn(HostRun) + Send + Sync + 'static,
+        end_cancelled_calls: impl Fn() + Send + Sync + 'static,
+    ) {
         let _ = self.engine.set(Box::new(drive));
+        let _ = self.end_cancelled_calls.set(Box::new(end_cancelled_calls));
     }
 
     /// Continues a run, now or when a thread is free. Without an engine, nothing happens.
@@ -229,6 +237,7 @@ impl Daemon {
             act,
             Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
         ) || begins_wait(&act);
+        let cancels = matches!(act, Act::Cancel { .. });
         let command = Command { actor, act, said };
         let env = environment()?;
         let write = move |txn: &mut dyn Txn| {
@@ -242,6 +251,9 @@ impl Daemon {
                 }
                 self.news.wake();
                 self.end_cancelled_code(&outcome.cancelled);
+                if let Some(end) = self.end_cancelled_calls.get().filter(|_| cancels) {
+                    end();
+                }
                 Ok(Ok(outcome))
             }
             Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(DaemonError::from(fault).into()),
@@ -320,6 +332,7 @@ impl HostDaemon {
             reader: Reader::new(program),
             extensions: Extensions::default(),
             engine: OnceLock::new(),
+            end_cancelled_calls: OnceLock::new(),
             opener,
             keys: KeyStore::default(),
             news: News::default(),

@@ -49,11 +49,14 @@ impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Failure {
         let (exit, help) = match &error {
             DaemonError::Kernel(fault) => advice(fault),
-            DaemonError::Store(_) | DaemonError::Panicked(_) => (Exit::Failure, STORE_HELP.to_owned()),
+            DaemonError::Store(fault) => (Exit::Failure, store_help(fault).to_owned()),
+            DaemonError::Panicked(_) => (Exit::Failure, EXAMINE_HELP.to_owned()),
             DaemonError::Blob(error) => {
                 let help = match error {
                     BlobError::OverQuota { .. } => QUOTA_HELP,
-                    _ => STORE_HELP,
+                    BlobError::Full { .. } => KEPT_HELP,
+                    BlobError::DamagedStore(fault) => store_help(fault),
+                    _ => EXAMINE_HELP,
                 };
                 (Exit::Failure, help.to_owned())
             }
@@ -74,7 +77,19 @@ impl From<DaemonError> for Failure {
     }
 }
 
-const STORE_HELP: &str = "nothing that was acknowledged is lost; `almoner doctor` examines the store";
+const KEPT_HELP: &str = "nothing that was acknowledged is lost; `almoner doctor` examines the store";
+const EXAMINE_HELP: &str = "`almoner doctor` examines the store";
+const DAMAGED_HELP: &str = "restore a backup (`almoner backup` makes one); `almoner doctor` examines the store";
+
+/// Returns the advice for a fault of the store. Only a disk that takes no more bytes leaves everything as it was.
+fn store_help(fault: &StoreFault) -> &'static str {
+    match fault {
+        StoreFault::Full(_) | StoreFault::Io(_) | StoreFault::ReadOnly(_) => KEPT_HELP,
+        StoreFault::Corrupt(_) => DAMAGED_HELP,
+        StoreFault::Closed => EXAMINE_HELP,
+    }
+}
+
 const QUOTA_HELP: &str =
     "remove what is not needed any more, or start the daemon with a larger ALMONER_BLOB_QUOTA";
 
@@ -82,7 +97,7 @@ const QUOTA_HELP: &str =
 fn advice(fault: &Fault) -> (Exit, String) {
     let plain = |exit: Exit, help: &str| (exit, help.to_owned());
     match fault {
-        Fault::Store(_) => plain(Exit::Failure, STORE_HELP),
+        Fault::Store(fault) => plain(Exit::Failure, store_help(fault)),
         Fault::NoRun(_) => plain(Exit::NotFound, "see `almoner runs`"),
         Fault::NoMessage(_) | Fault::NotAnApproval(_) => plain(Exit::NotFound, "see `almoner inbox`"),
         Fault::NoEntry { message, .. } => (Exit::NotFound, format!("`almoner inbox {message}` shows them")),
@@ -124,7 +139,9 @@ fn backup_advice(error: &BackupError) -> (Exit, String) {
     };
     let help = match error {
         BackupError::Exists { .. } => "choose a name at which there is nothing; no copy is ever replaced",
-        BackupError::Blob(_) => "`almoner doctor` says what is damaged; nothing was copied",
+        BackupError::Blob(_) | BackupError::Rows(StoreFault::Corrupt(_)) => {
+            "`almoner doctor` says what is damaged; nothing was copied"
+        }
         BackupError::Rows(_) | BackupError::Io { .. } => {
             "the directory that it goes into must be there, writable, and have room"
         }

@@ -6,6 +6,7 @@ pub mod cleanup_requests;
 pub mod client_keys;
 pub mod code_host;
 pub mod daemon;
+pub mod damage;
 pub mod effect_queues;
 pub mod errors;
 pub mod extensions;

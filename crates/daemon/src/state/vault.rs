@@ -33,7 +33,8 @@ impl DaemonVault {
     pub fn new(state: &Path) -> DaemonVault {
         let keyring =
             keyring_program().map(|program| Arc::new(SecretTool::new(&program, state)) as Arc<dyn Keyring>);
-        DaemonVault { site: Site::new(state, keyring), open: Mutex::default() }
+        let site = Site::new(state, keyring).with_step(|| store::failpoint::reach("vault.step"));
+        DaemonVault { site, open: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Vault>> {

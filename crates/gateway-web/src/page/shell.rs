@@ -1,6 +1,8 @@
 //! The frame that all pages share: the head, the navigation, and the status line of the script.
 
+use control::exit::Failure;
 use maud::{DOCTYPE, Markup, html};
+use passable::visible_line;
 
 use crate::answer::Page;
 use crate::assets::{Asset, FORMS, PICK, SCRIPT, SIGN, STYLE};
@@ -22,8 +24,8 @@ const PARTS: &[(&str, &str)] = &[
     ("/sessions", "Sessions"),
 ];
 
-/// Returns a whole page. `after` is the last event that it shows.
-pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
+/// Returns a whole page. `after` is the last event that it shows. A warning stands above its content.
+pub fn whole(session: &Session, page: &Page, after: u64, warning: Option<&Failure>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -42,7 +44,15 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
                     }
                     p #link role="status" {}
                 }
-                main #main tabindex="-1" { (page.main) }
+                main #main tabindex="-1" {
+                    @if let Some(warning) = warning {
+                        div.damage role="alert" {
+                            p.warning { (warning.message.visible_line()) }
+                            @if !warning.help.is_empty() { p { (visible_line(&warning.help)) } }
+                        }
+                    }
+                    (page.main)
+                }
                 footer {
                     form method="post" action="/logout" {
                         (super::parts::token(session))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::formula::Agent;
 use crate::id::{BlobHash, FormulaId, Number};
 use crate::message::Message;
-use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, decode_row};
+use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, read_row};
 
 /// The head of a formula: its kind, and the agents, directories and stores that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -54,7 +54,10 @@ struct HeadRow {
 /// When the store fails, or the row is damaged.
 pub fn head(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Head>, StoreFault> {
     let row = txn.get(Table::Formula, &NO_OWNER, &id.number)?;
-    row.map(|row| decode_row::<HeadRow>(Table::Formula, &row).map(|row| row.formula)).transpose()
+    match row {
+        Some(row) => Ok(read_row::<HeadRow>(txn, Table::Formula, &row)?.map(|row| row.formula)),
+        None => Ok(None),
+    }
 }
 
 impl Head {
@@ -121,8 +124,8 @@ struct MessagePart {
 pub fn message(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Message>, StoreFault> {
     // No other kind of formula has a `message` field.
     let row = txn.get(Table::Formula, &NO_OWNER, &id.number)?;
-    let row = row.map(|row| decode_row::<MessageRow>(Table::Formula, &row)).transpose()?;
-    Ok(row.and_then(|row| row.formula.message))
+    let Some(row) = row else { return Ok(None) };
+    Ok(read_row::<MessageRow>(txn, Table::Formula, &row)?.and_then(|row| row.formula.message))
 }
 
 /// The end of an agent's log.
@@ -141,7 +144,10 @@ pub struct LogEnd {
 /// When the store fails, or the row is damaged.
 pub fn log_end(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Option<LogEnd>, StoreFault> {
     let last = txn.range(Table::Event, owner, &[], &[], 1, true)?.pop();
-    last.map(|(_, row)| decode_row(Table::Event, &row)).transpose()
+    match last {
+        Some((_, row)) => read_row(txn, Table::Event, &row),
+        None => Ok(None),
+    }
 }
 
 #[cfg(test)]
@@ -175,7 +181,7 @@ mod tests {
         for formula in all {
             let row = FormulaRow { formula: formula.clone(), provenance: Default::default() };
             let row = crate::txn::encode_row(&row).unwrap();
-            let head = decode_row::<HeadRow>(Table::Formula, &row).unwrap().formula;
+            let head = crate::txn::decode_row::<HeadRow>(Table::Formula, &row).unwrap().formula;
             assert_eq!(head.agent().as_ref(), formula.agent(), "{formula:?}");
             assert_eq!(head.is_host(), matches!(formula, Formula::Host { .. }));
             let store = if let Formula::Directory { store } = &formula { Some(*store) } else { None };

@@ -49,6 +49,10 @@ pub(super) struct Answer {
     pub(super) assembly: Box<dyn Assembly>,
     received: u64,
     unpacked: u64,
+    /// The number of bytes of the messages so far, without those that repeat the one before.
+    counted: u64,
+    /// The digest of the last message.
+    last_message: Option<blake3::Hash>,
 }
 
 impl Answer {
@@ -65,6 +69,8 @@ impl Answer {
             assembly,
             received: 0,
             unpacked: 0,
+            counted: 0,
+            last_message: None,
         }
     }
 
@@ -140,11 +146,28 @@ impl Answer {
         };
         fed.map_err(|TooLarge| ModelError::malformed("an event without an end"))?;
         for message in complete {
+            let digest = Some(blake3::hash(&message));
+            // A message that repeats the one before, such as a ping, adds nothing to the answer.
+            if self.last_message != digest {
+                self.counted += message.len() as u64;
+                self.last_message = digest;
+            }
             if self.message(&message, shown)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Returns how many bytes of the answer have come. Comments, blank lines and repeated messages are none.
+    pub(super) fn content_bytes(&self) -> u64 {
+        let pending = match &self.form {
+            BodyForm::Unknown(start) => content_of(start).len(),
+            BodyForm::Events(events) => events.pending_bytes(),
+            BodyForm::Values(values) => values.pending_bytes(),
+            BodyForm::Foreign(text) => text.len(),
+        };
+        self.counted + pending as u64
     }
 
     /// Returns the form of an answer with this beginning, or `None` if it is too short to tell.

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use network::{Network, NetworkError, failure_reason};
 use serde::Serialize;
@@ -13,6 +13,7 @@ use super::asked_wait::{asked_wait, until_replenished};
 use super::complaint::complaint;
 use super::gzip;
 use super::overflow::{Overflow, overflow, overflow_fields};
+use super::pace::{MinimumPace, PaceWatch};
 use crate::error::ModelError;
 use crate::request::Cancel;
 use crate::secret::Secret;
@@ -66,6 +67,8 @@ pub(super) struct Endpoint {
     pub(super) key: Option<(&'static str, Secret)>,
     /// Other headers that the protocol requires.
     pub(super) headers: &'static [(&'static str, &'static str)],
+    /// The pace that the server has to keep.
+    pub(super) pace: MinimumPace,
 }
 
 impl Endpoint {
@@ -165,14 +168,26 @@ pub(super) fn look_up(endpoint: &Endpoint, url: &str, body: Option<Value>) -> Op
     serde_json::from_str(&text).ok()
 }
 
-/// Sends the body, and passes each part of the answer to `handle` until `handle` returns `Ok(true)`.
+/// The state of an answer after one of its parts.
+pub(super) struct Received {
+    /// Whether the answer is complete.
+    pub(super) is_over: bool,
+    /// The number of bytes of the answer so far. Bytes that only keep the connection open are none.
+    pub(super) bytes: u64,
+}
+
+/// Sends the body, and passes each part of the answer to `handle` until the answer is complete.
+///
+/// # Errors
+/// When the exchange or `handle` fails, or the server does not keep its pace.
 pub(super) fn exchange(
     endpoint: &Endpoint,
     url: String,
     body: String,
     cancel: &Cancel,
-    mut handle: impl FnMut(Part) -> Result<bool, ModelError>,
+    mut handle: impl FnMut(Part) -> Result<Received, ModelError>,
 ) -> Result<(), ModelError> {
+    let mut watch = PaceWatch::new(endpoint.pace, Instant::now());
     // The channel is small. When the receiver goes away, the thread fails at its next send and ends.
     let (sender, parts) = sync_channel(16);
     let endpoint = endpoint.clone();
@@ -185,23 +200,30 @@ pub(super) fn exchange(
         })
         .map_err(|e| ModelError::Unreachable { server: "a thread".into(), reason: e.to_string() })?;
     loop {
-        match next(&parts, cancel)? {
+        match next(&parts, cancel, &watch)? {
             Part::Failed(error) => return Err(error),
             part => {
-                let last = matches!(part, Part::End);
-                if handle(part)? || last {
+                let (begins, last) = (matches!(part, Part::Head { .. }), matches!(part, Part::End));
+                let received = handle(part)?;
+                if received.is_over || last {
                     return Ok(());
                 }
+                if begins {
+                    watch.begin_body(Instant::now());
+                }
+                watch.note(received.bytes, Instant::now());
             }
         }
     }
 }
 
-fn next(parts: &Receiver<Part>, cancel: &Cancel) -> Result<Part, ModelError> {
+fn next(parts: &Receiver<Part>, cancel: &Cancel, watch: &PaceWatch) -> Result<Part, ModelError> {
     loop {
         if cancel.is_canceled() {
             return Err(ModelError::Canceled);
         }
+        // Parts that only keep the connection open buy no time, so this is checked before each part.
+        watch.check(Instant::now())?;
         match parts.recv_timeout(Duration::from_millis(100)) {
             Ok(part) => return Ok(part),
             Err(RecvTimeoutError::Timeout) => {}

@@ -50,6 +50,11 @@ impl JsonValues {
         Ok(())
     }
 
+    /// Returns how many bytes of the value have come that is being received.
+    pub(super) fn pending_bytes(&self) -> usize {
+        if self.depth == 0 { 0 } else { self.value.len() }
+    }
+
     fn advance(&mut self, byte: u8) {
         match byte {
             _ if self.is_escaped => self.is_escaped = false,

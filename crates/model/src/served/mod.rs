@@ -21,6 +21,7 @@ mod inquiry;
 mod json_values;
 pub(crate) mod message;
 mod overflow;
+mod pace;
 mod rate_limits;
 mod wire_request;
 
@@ -42,10 +43,11 @@ use crate::secret::{Lookup, Secret};
 use crate::vendor::Vendor;
 
 pub(crate) use http::agent;
+pub use pace::MinimumPace;
 pub use rate_limits::RateLimits;
 
 use answer::Answer;
-use http::{Endpoint, Part};
+use http::{Endpoint, Part, Received};
 use overflow::accepted_output;
 use rate_limits::Turn;
 
@@ -71,8 +73,8 @@ const MIN_INQUIRY_BYTES: usize = 12 << 10;
 
 /// The timeout for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum time for which a server may send nothing. A big prompt takes minutes to read on a small machine.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
+/// The time for which a connection stays open after its server has used up its time, if the caller does not notice.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The maximum time for which a request waits for a server's limit and keeps its thread. A longer wait is the caller's.
 const MAX_HELD_WAIT: Duration = Duration::from_secs(10);
@@ -84,6 +86,8 @@ pub struct ServerAccess {
     pub network: Arc<Network>,
     /// The limits of the servers, as far as they are known.
     pub limits: Arc<RateLimits>,
+    /// The pace that each server has to keep.
+    pub pace: MinimumPace,
 }
 
 /// A model behind a server.
@@ -150,7 +154,8 @@ impl ServedModel {
             return Err(ModelError::KeyInTheClear { server });
         }
         let is_openai = matches!(&pinned, ModelRef::Vendor { vendor: Vendor::OpenAi, .. });
-        let agent = agent(&access.network, &base_url, CONNECT_TIMEOUT, SILENCE_TIMEOUT)?;
+        let silence = access.pace.silence + CLOSE_TIMEOUT;
+        let agent = agent(&access.network, &base_url, CONNECT_TIMEOUT, silence)?;
         let digest = key.as_ref().map(|key| blake3::hash(key.reveal().trim().as_bytes()).to_hex());
         let limit = format!("{server} {model} {}", digest.as_ref().map_or("", |digest| digest.as_str()));
         let endpoint = Endpoint {
@@ -160,6 +165,7 @@ impl ServedModel {
             model: model.clone(),
             key: key.map(|key| (format.key_header(), Secret::new(key.reveal().trim()))),
             headers: format.headers(),
+            pace: access.pace,
         };
         let dialect = Mutex::new(format.dialect(is_openai));
         Ok(Self {
@@ -230,7 +236,8 @@ impl ServedModel {
             if let Part::Head { replenished, .. } = &part {
                 self.rate_limits.answered(&self.limit, Instant::now(), *replenished);
             }
-            answer.take(part, &mut shown)
+            let is_over = answer.take(part, &mut shown)?;
+            Ok(Received { is_over, bytes: answer.content_bytes() })
         })?;
         let reply = answer.assembly.reply(request.turn())?;
         Ok(Reply { dialect: Some(dialect), ..reply })

@@ -16,6 +16,7 @@ mod crash;
 mod damage;
 mod group;
 mod inline_blob;
+mod latch;
 mod medium;
 mod other_builds;
 mod ownership;

@@ -143,12 +143,16 @@ impl Driver<'_> {
 
     /// Returns the outcome of an effect, or `None` if only a person can tell.
     fn settle(&self, begun: &StartedEffect) -> Result<Option<Completion>, Trouble> {
-        let Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
+        let Some(slot @ OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
             self.slots.by_grant(&begun.proposal().grant)
         else {
             return Err(internal("an effect has begun on something that has none"));
         };
-        let settled = redaction::settled(&self.world.secrets(), caps::settle(&**capability, begun));
+        // A server or a program may take its time, so the run holds no slot of the engine meanwhile.
+        let waiting = slot.outside_party().map(|party| self.world.wait_for_effect(self.run.number, &party));
+        let settled = caps::settle(&**capability, begun);
+        drop(waiting);
+        let settled = redaction::settled(&self.world.secrets(), settled);
         let is_approved = self.fold.calls.get(&begun.step().step).is_some_and(|call| call.approved);
         match if is_approved { settled } else { redaction::without_keys(settled) } {
             Settled::Completed(Completion::Failed(finding))

@@ -158,7 +158,7 @@ pub(crate) fn files(dir: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
 
 /// Asks until something is so; a minute is more than any machine needs.
 #[track_caller]
-fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !so() {
         assert!(begun.elapsed().as_secs() < 60, "never: {what}");

@@ -40,12 +40,59 @@ pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
             if sample.is_full() {
                 browser.picture(&format!("{name}-{theme}-{width}"));
             }
-            if width == 1280 && scripts {
-                browser.axe(&format!("{name}, {theme}"));
+            if scripts {
+                browser.axe(&format!("{name}, {theme}, {width} pixels"));
+                reachable_by_keyboard(browser, &format!("{name} at {width} pixels"));
             }
         }
     }
     browser.look(1200, false);
+}
+
+/// Checks that the key Tab leads to everything on the page that can be operated, shows where it is, and is never caught.
+#[track_caller]
+fn reachable_by_keyboard(browser: &Browser, name: &str) {
+    // Of a group of radio buttons, Tab leads to one, and the arrow keys to the others.
+    let count = browser.run(
+        "const shown = one => one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length > 0;
+         const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')];
+         const groups = new Set();
+         window.wanted = all.filter(one => {
+           if (one.tabIndex < 0 || one.disabled || one.type === 'hidden' || !shown(one)) return false;
+           if (one.type !== 'radio') return true;
+           const group = (one.form && one.form.id) + ' ' + one.name;
+           return !groups.has(group) && groups.add(group);
+         });
+         window.reached = new Set(); window.unseen = [];
+         document.addEventListener('focusin', event => {
+           const one = event.target;
+           const style = getComputedStyle(one);
+           const marked = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+           if (one !== document.body && !marked) window.unseen.push(one.outerHTML.slice(0, 120));
+           window.reached.add(one.type === 'radio' ? (one.form && one.form.id) + ' ' + one.name : one);
+         });
+         document.activeElement.blur();
+         window.scrollTo(0, 0);
+         return window.wanted.length;",
+    );
+    let count = usize::try_from(count.as_u64().unwrap()).unwrap();
+    let missed = || {
+        browser.run(
+            "return window.wanted.filter(one =>
+               !window.reached.has(one.type === 'radio' ? (one.form && one.form.id) + ' ' + one.name : one))
+               .map(one => one.outerHTML.slice(0, 200))",
+        )
+    };
+    // Scrolled parts of the page are stops too.
+    for _ in 0..3 {
+        browser.keys(&"\u{E004}".repeat(count + 10));
+        if missed() == serde_json::json!([]) {
+            break;
+        }
+    }
+    assert_eq!(missed(), serde_json::json!([]), "{name}: the keyboard does not reach everything");
+    assert_eq!(browser.run("return window.unseen"), serde_json::json!([]), "{name}: the focus is not seen");
+    browser.run("document.activeElement.blur(); window.scrollTo(0, 0); return true");
 }
 
 /// Looks at these pages of a home in which a run waits. Each has a name, a path and a text that the page shows.
