@@ -134,8 +134,7 @@ const RECORDINGS: &[&str] = &[
 
 /// Python packages with lists of the names that other programs obey or look for keys in, with their versions. They are
 /// unpacked, and never run.
-const LISTS: &[&str] =
-    &["identify==2.6.20", "mackup==0.8.43", "credsweeper==1.19.5", "trufflehog3==3.0.10"];
+const LISTS: &[&str] = &["identify==2.6.20", "mackup==0.8.43", "credsweeper==1.19.5", "trufflehog3==3.0.10"];
 
 /// The same as Node packages.
 const NODE_LISTS: &[&str] = &["@intellectronica/ruler@0.3.44"];

@@ -3,7 +3,7 @@
 use control::exit::{Exit, Failure};
 use kernel::budget::Raise;
 use passable::visible_line;
-use worker::definition::{parse_count, parse_duration_ms};
+use worker::definition::{parse_bytes, parse_count, parse_duration_ms};
 
 /// Parses amounts, each given as an option of `almoner approve` and its text. Returns `None` if the list is empty.
 ///
@@ -28,6 +28,7 @@ pub fn parse<'a>(amounts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Resul
             "depth" => raise.depth = count()?,
             "tokens" => raise.tokens = parse_count(text).ok_or_else(|| like("50k"))?,
             "usd" => raise.usd_micros = micros(text).ok_or_else(|| like("0.50"))?,
+            "kept" => raise.kept = parse_bytes(text).ok_or_else(|| like("64MiB"))?,
             "wall" => raise.wall_ms = parse_duration_ms(text).ok_or_else(|| like("10m"))?,
             other => {
                 let message = format!("there is no option `--{}` for more", visible_line(other));
@@ -57,6 +58,7 @@ mod tests {
             ("tokens", "50k"),
             ("usd", "0.50"),
             ("wall", "10m"),
+            ("kept", "64MiB"),
         ];
         let expected = Raise {
             turns: 2,
@@ -65,6 +67,7 @@ mod tests {
             tokens: 50_000,
             usd_micros: 500_000,
             wall_ms: 600_000,
+            kept: 64 << 20,
             ..Raise::default()
         };
         assert_eq!(parse(amounts).unwrap(), Some(expected));
@@ -81,6 +84,7 @@ mod tests {
             ("usd", "-1"),
             ("usd", "NaN"),
             ("wall", "soon"),
+            ("kept", "64 apples"),
             ("x", "1"),
         ] {
             assert!(parse([(option, text)]).is_err(), "{option} {text}");

@@ -344,6 +344,7 @@ fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault>
         return Ok(false);
     }
     crate::commands::end_journal(state, agent)?;
+    state.forget_mail_use(agent)?;
     for subscription in crate::timer::subscriptions(state.txn, agent)? {
         state.unsubscribe(agent, &subscription.timer)?;
     }

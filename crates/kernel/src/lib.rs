@@ -31,7 +31,7 @@ pub use model::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Nu
 pub use model::name::NamePath;
 pub use model::proposal::Value;
 pub use model::{
-    budget, event, formula, grant, id, message, modules, name, outcome, proposal, provenance, run, slot,
-    started_effect,
+    blob_list, budget, event, formula, grant, id, message, modules, name, outcome, proposal, provenance, run,
+    slot, started_effect,
 };
 pub use query::{agent_journal, audit, code, confusables, grant_usage, name_lookup, partial_rows, timer};

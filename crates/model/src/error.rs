@@ -149,7 +149,7 @@ pub enum ModelError {
         seconds: u64,
     },
     /// The answer was larger than the limit.
-    #[error("the answer is larger than {limit} bytes")]
+    #[error("the answer is longer than {}", longest(*limit))]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,
@@ -302,7 +302,10 @@ impl ModelError {
             Self::Filtered { .. } | Self::Declined { .. } => {
                 "change the request, or use another model".to_owned()
             }
-            Self::TooLarge { .. } => "lower max_tokens, or use another model".to_owned(),
+            Self::TooLarge { .. } => {
+                "ask for less at once, set `answer` under `limits:` in the worker file, or use another model"
+                    .to_owned()
+            }
             Self::ContextTooLong { .. } => {
                 "give it less at once (fewer or smaller attachments), or use a model with a larger context"
                     .to_owned()
@@ -349,6 +352,11 @@ fn pace(bytes: u64, seconds: u64) -> String {
         1 => format!("it sent 1 byte of an answer in {seconds} s"),
         _ => format!("it sent {bytes} bytes of an answer in {seconds} s, and hardly anything new at the end"),
     }
+}
+
+/// Returns the size of the longest answer.
+fn longest(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{bytes} bytes") } else { mib(bytes) }
 }
 
 fn mib(bytes: u64) -> String {

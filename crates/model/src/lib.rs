@@ -50,7 +50,7 @@ pub use price::{LongContextPrice, Price};
 pub use provider::{Progress, Provider};
 pub use reference::{ModelRef, ReferenceError};
 pub use reply::{MalformedCall, Reply, Stop, Usage};
-pub use request::{Call, Cancel, Message, Request, Tool};
+pub use request::{Call, Cancel, MAX_ANSWER_BYTES, Message, Request, Tool};
 pub use retry::Retry;
 pub use secret::{Lookup, Secret};
 pub use vendor::Vendor;

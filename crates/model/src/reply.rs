@@ -34,6 +34,14 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Returns the number of bytes of the text and the calls, roughly. Numbers and truth values count nothing.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        let calls = self.calls.iter().map(|call| call.name.len() + size_of_texts(&call.arguments));
+        let malformed = self.malformed.iter().map(|call| call.name.len() + call.arguments.len());
+        (self.text.len() + calls.sum::<usize>() + malformed.sum::<usize>()) as u64
+    }
+
     /// Returns the text as JSON. A code fence around the JSON, which weak models add, is removed.
     ///
     /// # Errors
@@ -46,6 +54,16 @@ impl Reply {
             .and_then(|rest| rest.strip_suffix("```"))
             .unwrap_or(text);
         read_exact_json(inner.trim())
+    }
+}
+
+/// Returns the number of bytes of all texts in a value, names included.
+fn size_of_texts(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size_of_texts).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size_of_texts(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

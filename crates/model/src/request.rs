@@ -11,6 +11,9 @@ use serde_json::Value;
 use crate::canonical;
 use crate::media::Media;
 
+/// The maximum number of bytes of the text and the calls of one reply. About a million tokens fit into it.
+pub const MAX_ANSWER_BYTES: u64 = 4 << 20;
+
 /// One question to a model. Providers keep no conversation: every request holds all of it.
 ///
 /// Two requests that serialize alike have the same [`Request::hash`], in any order of the keys in their schemas.
@@ -32,6 +35,10 @@ pub struct Request {
     /// default of its format. It is not part of the request's identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
+    /// The maximum number of bytes of the reply's text and calls. `None` means [`MAX_ANSWER_BYTES`]. It is not part of the
+    /// request's identity.
+    #[serde(skip)]
+    pub max_bytes: Option<u64>,
     /// The temperature. 0 means greedy, and the local model is always greedy.
     pub temperature: f32,
     /// The switch by which another thread can stop the call. It is not part of the request's identity.
@@ -48,6 +55,7 @@ impl Default for Request {
             tools: Vec::new(),
             output: None,
             max_tokens: None,
+            max_bytes: None,
             temperature: 0.0,
             cancel: Cancel::default(),
         }
@@ -55,6 +63,12 @@ impl Default for Request {
 }
 
 impl Request {
+    /// Returns the maximum number of bytes of the reply's text and calls.
+    #[must_use]
+    pub fn answer_bytes(&self) -> u64 {
+        self.max_bytes.unwrap_or(MAX_ANSWER_BYTES)
+    }
+
     /// Returns the request's identity: 64 lower-case hex digits over its canonical JSON (keys sorted at every level).
     /// Recordings are found by it.
     ///

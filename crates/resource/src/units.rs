@@ -69,6 +69,19 @@ pub fn typed_bytes(bytes: u64) -> String {
     whole.map_or_else(|| bytes.to_string(), |(name, unit)| format!("{}{name}", bytes / unit))
 }
 
+/// Returns a number of bytes for people, with at most one decimal: `900 B`, `12.5 KiB`, `64 MiB`.
+pub fn rounded_bytes(bytes: u64) -> String {
+    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let Some((name, unit)) = units.iter().find(|(_, unit)| bytes >= *unit) else {
+        return format!("{bytes} B");
+    };
+    let tenths = u128::from(bytes) * 10 / u128::from(*unit);
+    match tenths % 10 {
+        0 => format!("{} {name}", tenths / 10),
+        part => format!("{}.{part} {name}", tenths / 10),
+    }
+}
+
 /// Returns a duration as [`duration_ms`] reads it, in the largest unit that gives a whole number.
 pub fn typed_duration(ms: u64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];

@@ -23,6 +23,9 @@ use crate::marks::{Hold, Marks};
 use crate::place::{self, FILE_MODE};
 use crate::stats::{Counters, add};
 
+/// The maximum number of bytes of the first line of a list of other blobs.
+const MAX_FIRST_LINE: u64 = 16;
+
 /// The reason why bytes could not be stored or fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
@@ -253,18 +256,21 @@ impl Blobs {
         &self.marks
     }
 
-    /// Returns whether the first `most` bytes of a blob begin with `with`. Nothing is verified.
-    pub(crate) fn begins_with(&self, hash: &BlobHash, with: &[u8], most: u64) -> Result<bool, BlobError> {
+    /// Returns whether a blob is a list of other blobs, by its first line. Nothing is verified.
+    pub(crate) fn is_list(&self, hash: &BlobHash) -> Result<bool, BlobError> {
+        let is_list = |bytes: &[u8]| crate::LISTS.iter().any(|line| bytes.starts_with(line));
         let path = self.path(hash);
         let file = match File::open(&path).map_err(|e| self.missing(hash, e)) {
             Err(missing @ BlobError::NotFound { .. }) => {
-                return self.rows.raw(hash)?.map(|bytes| bytes.starts_with(with)).ok_or(missing);
+                return self.rows.raw(hash)?.map(|bytes| is_list(&bytes)).ok_or(missing);
             }
             found => found?,
         };
         let mut beginning = Vec::new();
-        file.take(most).read_to_end(&mut beginning).map_err(|source| BlobError::Io { path, source })?;
-        Ok(beginning.starts_with(with))
+        file.take(MAX_FIRST_LINE)
+            .read_to_end(&mut beginning)
+            .map_err(|source| BlobError::Io { path, source })?;
+        Ok(is_list(&beginning))
     }
 
     /// Locks the number of bytes in files for a change. The number is unknown if the files have not been counted.

@@ -92,10 +92,8 @@ fn verify(blobs: &Blobs, findings: &mut Vec<Finding>) -> Result<u64, StoreFault>
             Err(BlobError::Corrupt { path }) => findings.push(Finding {
                 path,
                 // A sweep goes by the names that are left in a damaged list, so the list must be repaired first.
-                problem: match blobs.begins_with(&hash, crate::TREE, 16).unwrap_or(false) {
-                    true => {
-                        "the list of what is in a tree is damaged: what it no longer names is not kept".into()
-                    }
+                problem: match blobs.is_list(&hash).unwrap_or(false) {
+                    true => "the list of other bytes is damaged: what it no longer names is not kept".into(),
                     false => "its bytes are not the ones that were stored".into(),
                 },
                 remedy: "Restore it from a backup, or store the original again.".into(),

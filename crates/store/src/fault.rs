@@ -14,7 +14,9 @@ pub(crate) fn from_sqlite(error: &Error) -> StoreFault {
     // A column of another type than the one that was written.
     if matches!(
         error,
-        Error::InvalidColumnType(..) | Error::FromSqlConversionFailure(..) | Error::IntegralValueOutOfRange(..)
+        Error::InvalidColumnType(..)
+            | Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
     ) {
         return StoreFault::Corrupt("a row holds a value of another kind".to_owned());
     }

@@ -52,6 +52,9 @@ pub mod memory;
 /// list keeps those blobs too.
 pub const TREE: &[u8] = b"almoner tree 1\n";
 
+/// The first lines of all blobs that name other blobs and keep them.
+pub(crate) const LISTS: [&[u8]; 2] = [TREE, kernel::blob_list::REQUEST_LIST];
+
 pub use backend::Backend;
 pub use backup::BackupError;
 pub use backup_record::{BackupRecord, restore_advice};

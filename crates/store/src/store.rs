@@ -10,8 +10,8 @@ use kernel::txn::{ReadTxn, StoreFault, Txn};
 
 use crate::backend::Backend;
 use crate::backup::{self, BackupError};
-use crate::blob::Blobs;
 use crate::backup_record::BackupRecord;
+use crate::blob::Blobs;
 use crate::check::{self, Health};
 use crate::damage::DamageLatch;
 use crate::database;
@@ -102,8 +102,8 @@ impl Store {
             marks: Arc::clone(&marks),
             latch: Arc::clone(&latch),
         };
-        let writer = Writer::start(conn, &place, limits, shared)
-            .map_err(|fault| OpenError::from_fault(dir, fault))?;
+        let writer =
+            Writer::start(conn, &place, limits, shared).map_err(|fault| OpenError::from_fault(dir, fault))?;
         let readers = Readers::new(dir.join(place::DATABASE), options.readers);
         let blobs =
             Arc::new(Blobs::new(dir, Arc::clone(&counters), marks, options.quota, Arc::clone(&latch)));

@@ -23,9 +23,6 @@ use crate::store::Store;
 /// The maximum number of rows that one step searches.
 const MAX_ROWS_PER_STEP: usize = 2000;
 
-/// The number of bytes of a blob that show whether it is a list of other blobs.
-const MAX_PREFIX_BYTES: u64 = 16;
-
 /// The maximum number of blobs that one step searches or removes.
 const MAX_FILES_PER_STEP: usize = 256;
 
@@ -223,7 +220,7 @@ impl Sweep<'_> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         for _ in 0..MAX_FILES_PER_STEP {
             let Some(hash) = marks.next_marked() else { return Ok(Phase::Removing) };
-            match blobs.begins_with(&hash, crate::TREE, MAX_PREFIX_BYTES) {
+            match blobs.is_list(&hash) {
                 Ok(true) => self.mark_list(&hash)?,
                 // A blob that is missing names nothing.
                 Ok(false) | Err(BlobError::NotFound { .. }) => {}
@@ -237,7 +234,7 @@ impl Sweep<'_> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         // A row that was written in the meantime may name a list.
         if let Some(hash) = marks.next_marked() {
-            if blobs.begins_with(&hash, crate::TREE, MAX_PREFIX_BYTES).unwrap_or(false) {
+            if blobs.is_list(&hash).unwrap_or(false) {
                 self.mark_list(&hash)?;
             }
             return Ok(Phase::Removing);

@@ -4,6 +4,7 @@
 use kernel::budget::{LimitKind, MAX_CARDS, MAX_REFUSALS};
 use kernel::run::{Parent, Run, Shape, Trouble, WaitReason};
 use passable::visible_line;
+use resource::units;
 
 use crate::definition::Bundle;
 use crate::driver_port::DriverPort;
@@ -56,6 +57,9 @@ pub(crate) fn find_shortage(
     if next != StepKind::Write && used.tokens() >= limits.tokens {
         let message = format!("{} of {} tokens are used", used.tokens(), limits.tokens);
         return out(LimitKind::Tokens, "budget/tokens", message);
+    }
+    if next != StepKind::Write && used.kept_bytes >= limits.kept {
+        return Some(kept_shortage(run));
     }
     if next != StepKind::Write
         && let Some(out) = batch_shortage(world, run)
@@ -112,6 +116,9 @@ fn shared_shortage(batch: &Run) -> Option<Shortage> {
             trouble("budget/tokens", message, LIMIT_HELP),
         ));
     }
+    if used.kept_bytes >= limits.kept {
+        return Some(kept_shortage(batch));
+    }
     let limit = limits.usd_micros.filter(|limit| used.usd_micros > 0 && used.usd_micros >= *limit)?;
     let dollars = |micros: u64| micros as f64 / 1e6;
     let message =
@@ -151,6 +158,14 @@ pub(crate) fn depth_shortage(run: &Run, slot: &str) -> Shortage {
     let (depth, limit) = (run.depth + 1, run.limits.depth);
     let message = format!("the call of `{slot}` would start a worker {depth} deep; the limit is {limit}");
     Shortage::LimitReached(LimitKind::Depth, trouble("depth/limit", message, LIMIT_HELP))
+}
+
+/// Returns the shortage for a run for which the store keeps as much as it may, or would with one more reply.
+pub(crate) fn kept_shortage(run: &Run) -> Shortage {
+    let used = run.used.kept_bytes;
+    let (used, limit) = (units::rounded_bytes(used), units::rounded_bytes(run.limits.kept));
+    let message = format!("{used} of {limit} are kept for it");
+    Shortage::LimitReached(LimitKind::Kept, trouble("budget/kept", message, LIMIT_HELP))
 }
 
 /// Returns the shortage for a run that has reached its time limit.

@@ -21,7 +21,7 @@ use kernel::run::{
 };
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, HostRun, RunNumber};
-use model::{ModelError, Reply, Request};
+use model::{MAX_ANSWER_BYTES, ModelError, Reply, Request};
 
 use crate::answer;
 use crate::budget::{self, Shortage, StepKind};
@@ -37,6 +37,8 @@ use crate::redaction;
 use crate::slot_binding::{SlotTarget, Slots};
 use crate::spill;
 use crate::stored_reply::read_reply;
+use crate::stored_request::{self, RequestOutline, read_request};
+use crate::token_count;
 use crate::trouble::{gave_up, internal, is_final, of_model};
 use crate::waiting::Waiting;
 use crate::workshop;
@@ -91,6 +93,8 @@ pub fn drive(world: &dyn DriverPort, run: RunNumber, ready: &dyn Fn(&[HostRun]))
         begun: BTreeMap::new(),
         deferred: DeferredMoves { entries, ..DeferredMoves::default() },
         last_reply: None,
+        last_request: None,
+        open_request: None,
         is_overtaken: false,
         is_resting: false,
         ready,
@@ -124,30 +128,17 @@ fn unknown_outcome(why: &str) -> Finding {
     Finding::new("effect/unknown", message)
 }
 
-/// Returns a request as it is stored.
-fn request_bytes(request: &Request) -> Result<Vec<u8>, Trouble> {
-    serde_json::to_vec(request).map_err(|e| internal(e.to_string()))
-}
-
-/// Returns the number of tokens that the run pays for. If a server reports none, every three bytes read or written
-/// count as one token. So a limit works with every server.
-fn counted_usage(request: &Request, reply: &Reply) -> model::Usage {
-    let usage = reply.usage;
-    if usage.input_tokens > 0 || usage.output_tokens > 0 {
-        return usage;
-    }
-    let length = |value: Option<usize>| value.unwrap_or_default().div_ceil(3) as u64;
-    model::Usage {
-        input_tokens: length(serde_json::to_vec(request).ok().map(|bytes| bytes.len())),
-        output_tokens: length(serde_json::to_vec(reply).ok().map(|bytes| bytes.len())),
-        ..usage
-    }
-}
-
 #[derive(PartialEq, Eq)]
 enum Flow {
     Continue,
     Stop,
+}
+
+/// A request that the model is asked next.
+struct OpenRequest {
+    request: Request,
+    /// The number of bytes that it added to the store.
+    added: u64,
 }
 
 struct Driver<'w> {
@@ -164,6 +155,10 @@ struct Driver<'w> {
     deferred: DeferredMoves,
     /// The model's last reply, so that it need not be read from the store.
     last_reply: Option<(BlobHash, Reply)>,
+    /// The outline of the last request, so that it need not be read from the store.
+    last_request: Option<RequestOutline>,
+    /// A request that is in the journal and has no reply yet, so that it need not be read from the store.
+    open_request: Option<(BlobHash, OpenRequest)>,
     /// Whether the last steps were refused because another writer came first.
     is_overtaken: bool,
     /// Whether the run waits for its children, which will wake it soon.
@@ -319,9 +314,11 @@ impl Driver<'_> {
     fn one(&mut self) -> Result<Flow, Trouble> {
         let Some(turn) = self.fold.turns.last().cloned() else { return self.prompt() };
         let Some((replied, hash)) = turn.replied else {
-            let request = serde_json::from_slice(&self.world.blob(&turn.request)?)
-                .map_err(|_| internal("a recorded request cannot be read"))?;
-            return self.ask(turn.prompted, request);
+            let open = match self.open_request.take() {
+                Some((hash, open)) if hash == turn.request => open,
+                _ => self.stored_request(&turn.request)?,
+            };
+            return self.ask(turn.prompted, open);
         };
         let reply = match self.last_reply.take() {
             Some((fresh, reply)) if fresh == hash => reply,
@@ -382,19 +379,39 @@ impl Driver<'_> {
         if !looks_up && let Some(flow) = self.fit_to_window(&mut request)? {
             return Ok(flow);
         }
-        let bytes = request_bytes(&request)?;
-        if let Some(trouble) = budget::too_large(self.world, &self.run, &self.program.bundle, bytes.len()) {
+        let size = stored_request::size(&request)?;
+        if let Some(trouble) = budget::too_large(self.world, &self.run, &self.program.bundle, size) {
             return self.fail(trouble);
         }
-        let prompt = Move::Prompt { request: BlobHash::of(&bytes), model: self.run.model.clone() };
-        self.deferred.bytes.push(bytes);
+        let stored = stored_request::split(&request, size, self.outline_before()?.as_ref())?;
+        let (hash, open) = (stored.outline.list, OpenRequest { request, added: stored.added });
+        self.deferred.bytes.extend(stored.blobs);
+        self.last_request = Some(stored.outline);
+        let prompt = Move::Prompt { request: hash, model: self.run.model.clone() };
         if looks_up {
             let prompted = self.fold.next;
             self.defer(prompt);
-            return self.ask(prompted, request);
+            return self.ask(prompted, open);
         }
+        self.open_request = Some((hash, open));
         self.advance(vec![prompt])?;
         Ok(Flow::Continue)
+    }
+
+    /// Returns the outline of the last request in the journal.
+    fn outline_before(&mut self) -> Result<Option<RequestOutline>, Trouble> {
+        let Some(turn) = self.fold.turns.last() else { return Ok(None) };
+        match self.last_request.take().filter(|known| known.list == turn.request) {
+            Some(known) => Ok(Some(known)),
+            None => stored_request::read_outline(self.world, &turn.request).map(Some),
+        }
+    }
+
+    /// Returns a request from the store.
+    fn stored_request(&self, hash: &BlobHash) -> Result<OpenRequest, Trouble> {
+        let request = read_request(&|hash| self.world.blob(hash), hash)?;
+        let (_, added) = stored_request::sizes(self.world, hash)?;
+        Ok(OpenRequest { request, added })
     }
 
     /// Returns the request for the next turn, with some parts of the conversation in the shorter form of `view`.
@@ -431,10 +448,12 @@ impl Driver<'_> {
 
     /// Gets the model's reply to a request that is in the journal, or will be. After a crash, the request is the
     /// same.
-    fn ask(&mut self, prompted: u64, mut request: Request) -> Result<Flow, Trouble> {
+    fn ask(&mut self, prompted: u64, open: OpenRequest) -> Result<Flow, Trouble> {
+        let OpenRequest { mut request, added } = open;
         // A request has no more time than the run has left, even if its server would allow more.
         let left = self.run.limits.wall_ms.saturating_sub(self.fold.ran_ms);
         request.cancel = self.world.cancel(self.run.number).within(Duration::from_millis(left));
+        request.max_bytes = Some(self.answer_bytes());
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         // A run that waits for its model holds no slot of the engine.
@@ -456,8 +475,14 @@ impl Driver<'_> {
             provider.complete(&request, &mut shown)
         });
         drop(waiting);
+        let most = request.answer_bytes();
         let mut reply = match answered {
-            Ok(Ok(reply)) => reply,
+            Ok(Ok(reply)) if reply.size() <= most => reply,
+            // The rest of the limit would not hold the reply. A person may raise it, and the model is asked again.
+            Ok(Ok(_) | Err(ModelError::TooLarge { .. })) if most < MAX_ANSWER_BYTES => {
+                return self.handle_shortage(budget::kept_shortage(&self.run));
+            }
+            Ok(Ok(_)) => return self.end_with(&ModelError::TooLarge { limit: most }),
             _ if self.world.is_stopping() => return Ok(Flow::Stop),
             Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
                 return self.handle_shortage(budget::time_shortage(&self.run));
@@ -478,14 +503,17 @@ impl Driver<'_> {
         redaction::reply(&self.world.secrets(), &mut reply);
         let by = reply.model.clone();
         let price = self.world.price(by.as_deref().unwrap_or(&self.run.model)).unwrap_or_default();
-        reply.usage = counted_usage(&request, &reply);
+        let counted = token_count::count(&request, &reply);
+        reply.usage = counted.usage;
+        let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
             model_ms: (reply.usage.seconds.max(0.0) * 1000.0) as u64,
             usd_micros: price.cost(&reply.usage),
+            estimated_tokens: counted.estimated,
+            kept_bytes: added.saturating_add(bytes.len() as u64),
         };
-        let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
         let hash = BlobHash::of(&bytes);
         self.deferred.bytes.push(bytes);
         self.last_reply = Some((hash, reply));
@@ -498,6 +526,13 @@ impl Driver<'_> {
             false => drop(self.advance(vec![replied])?),
         }
         Ok(Flow::Continue)
+    }
+
+    /// Returns the maximum number of bytes of the next reply: as many as any reply may have, and at most the rest of the
+    /// bytes that the store may keep for the run.
+    fn answer_bytes(&self) -> u64 {
+        let left = self.run.limits.kept.saturating_sub(self.run.used.kept_bytes);
+        left.min(MAX_ANSWER_BYTES)
     }
 
     /// Stops the run after an error of its model.

@@ -10,6 +10,8 @@
 //! - `window`: the shorter form of a conversation that has become too long for the model
 //! - `history`: the older turns of such a conversation, as lines
 //! - `reply_limit`: the number of tokens that a model may write in one reply
+//! - `stored_request`: requests as the store keeps them
+//! - `token_count`: the tokens that a run pays for
 //! - `answer`: the check of the model's final answer
 //! - `cut`: the findings about replies that end before the model was done
 //! - `call_text`: the calls that a model writes into its answer as text
@@ -55,6 +57,8 @@ mod slot_binding;
 mod spill;
 mod steps;
 mod stored_reply;
+mod stored_request;
+mod token_count;
 mod trouble;
 mod waiting;
 mod window;
@@ -71,5 +75,6 @@ pub use model_worker::model_worker;
 pub use negative_answers::are_answers;
 pub use sample_check::{TemplateProblem, failing_templates};
 pub use slot_binding::any_worker;
+pub use stored_request::{StoredRequestError, read_request, request_json, request_parts};
 pub use waiting::Waiting;
 pub use workshop::{CREATE, SLOT as WORKSHOP, interface as workshop, open_slots};

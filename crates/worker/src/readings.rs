@@ -76,7 +76,7 @@ impl Readings {
     fn add_documents(&mut self, world: &dyn DriverPort, run: &Run) -> Result<(), Trouble> {
         for document in run.input.attachments.iter().chain(&run.input.items) {
             let key = IndexKey { hash: document.text, is_result: false };
-            let make = || Ok(TextIndex::new(&document_text(world, document)?));
+            let make = || document_text(world, document).map(|text| TextIndex::new(&text));
             let index = world.memory().index(key, make)?;
             self.add(document.name.clone(), None, index);
         }

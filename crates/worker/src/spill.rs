@@ -8,6 +8,7 @@ use kernel::{Method, Param, Pattern, Value};
 use model::Tool;
 use passable::Effect;
 use passable::ExactJson;
+use resource::units;
 use serde_json::{Value as Json, json};
 
 use crate::driver_port::DriverPort;
@@ -38,10 +39,11 @@ pub(crate) fn text(value: &Value) -> String {
 }
 
 /// Stores a large result of a call beside the journal. Returns the completion with the first part of the result, and
-/// the place of the whole.
+/// the place of the whole. A result of more than `left` bytes is not stored. The model is told so after its first part.
 pub(crate) fn spill(
     world: &dyn DriverPort,
     completion: Completion,
+    left: u64,
 ) -> Result<(Completion, Option<StoredResult>), Trouble> {
     let Completion::Done { value, provenance } = completion else { return Ok((completion, None)) };
     let whole = text(&value);
@@ -49,8 +51,13 @@ pub(crate) fn spill(
     if whole.len() <= MAX_INLINE_BYTES || !value.references().is_empty() {
         return Ok((Completion::Done { value, provenance }, None));
     }
-    let hash = world.put_blob(whole.as_bytes())?;
     let head = whole[..floor(&whole, HEAD_BYTES)].to_owned();
+    if whole.len() as u64 > left {
+        let (total, left) = (whole.len(), units::rounded_bytes(left));
+        let note = format!("\n[the rest of {total} bytes is not kept: {left} are left of the limit `kept`]");
+        return Ok((Completion::Done { value: Value::string(head + &note), provenance }, None));
+    }
+    let hash = world.put_blob(whole.as_bytes())?;
     let value = Value::string(head);
     Ok((Completion::Done { value, provenance }, Some(StoredResult { hash, bytes: whole.len() as u64 })))
 }

@@ -8,6 +8,7 @@ use kernel::run::{ConversationView, Trouble};
 
 use crate::driver_port::DriverPort;
 use crate::fold::{Fold, Turn};
+use crate::stored_request;
 
 /// The maximum number of tokens that a request leaves free for the reply.
 const MAX_ROOM: u64 = 8192;
@@ -31,7 +32,8 @@ impl TokenRate {
     pub(crate) fn of(world: &dyn DriverPort, fold: &Fold) -> Result<TokenRate, Trouble> {
         let counted = fold.turns.iter().rev().find(|turn| turn.usage.input_tokens > 0);
         let Some(turn) = counted else { return Ok(TokenRate::USUAL) };
-        Ok(TokenRate::measured(world.blob(&turn.request)?.len(), turn.usage.input_tokens))
+        let (bytes, _) = stored_request::sizes(world, &turn.request)?;
+        Ok(TokenRate::measured(bytes, turn.usage.input_tokens))
     }
 
     /// Returns the rate of a text with so many bytes and tokens. Servers that count only a part of a request, or its

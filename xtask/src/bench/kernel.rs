@@ -32,6 +32,9 @@ fn version() -> Result<u32> {
 /// How many operations are measured at each width.
 const OPERATIONS: usize = 4000;
 
+/// The number of messages that one guest sends. It is below the quota at which the guest's host is asked.
+const MAX_SENT: usize = 900;
+
 /// How many clients send at once.
 const WIDTHS: [usize; 3] = [1, 16, 64];
 
@@ -157,7 +160,10 @@ impl Bench {
         let rate = machine::syncs(&self.home, 200)?;
         let (_, sync, _) = measure::spread(&rate);
         let mut client = self.client()?;
-        for guest in ["fae", "bob"] {
+        let senders = WIDTHS.iter().flat_map(|width| {
+            (0..=OPERATIONS / MAX_SENT).map(move |number| format!("sender-{width}-{number}"))
+        });
+        for guest in senders.chain(["bob".to_owned()]) {
             let provide = json!({ "kind": "guest", "name": [guest], "agent_name": [format!("agent-{guest}")],
                 "introduced": [] });
             client.ask(&act(None, json!({ "do": "provide", "act": provide })))?;
@@ -166,7 +172,8 @@ impl Bench {
             rows.push(self.rate("storeValue", width, OPERATIONS, |i| store(&format!("v{width}-{i}")))?);
         }
         for width in WIDTHS {
-            rows.push(self.rate("send, guest to host", width, OPERATIONS, |_| send("agent-fae"))?);
+            let sender = |i: usize| send(&format!("agent-sender-{width}-{}", i / MAX_SENT));
+            rows.push(self.rate("send, guest to host", width, OPERATIONS, sender)?);
         }
         for width in WIDTHS {
             rows.push(self.requests(width, OPERATIONS / 4)?);

@@ -27,6 +27,9 @@ pub struct BudgetArgs {
     /// How much more time at work, like `10m`
     #[arg(long, value_name = "TIME")]
     pub wall: Option<String>,
+    /// How many more bytes are kept for it, like `64MiB`
+    #[arg(long, value_name = "BYTES")]
+    pub kept: Option<String>,
 }
 
 impl BudgetArgs {
@@ -41,6 +44,7 @@ impl BudgetArgs {
             ("tokens", self.tokens.as_ref()),
             ("usd", self.usd.as_ref()),
             ("wall", self.wall.as_ref()),
+            ("kept", self.kept.as_ref()),
         ];
         all.into_iter().filter_map(|(flag, said)| Some((flag, said?.clone()))).collect()
     }

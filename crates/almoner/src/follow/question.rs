@@ -46,9 +46,9 @@ impl Question {
                 let answer = |word: &str| acting.command(&format!("outcome {number} {word}"));
                 Some(format!("{} or {} says whether it happened", answer("yes"), answer("no")))
             }
-            Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
-                Some(format!("{} lets it be done", acting.command(&format!("approve {number}"))))
-            }
+            Some(
+                Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. } | Body::MailQuota { .. },
+            ) => Some(format!("{} lets it be done", acting.command(&format!("approve {number}")))),
             _ => None,
         }
     }

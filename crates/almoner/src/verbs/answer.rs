@@ -45,7 +45,7 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
     let view = message(acting, number)?;
     let (only, names) = split_entries(&args.only, &args.names, false)?;
     let request = match view.letter.body() {
-        Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
+        Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. } | Body::MailQuota { .. }) => {
             let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
             if let Some(only) = &only {
                 text.push_str(&format!(" --only {}", entry_list::typed(only)));
@@ -120,7 +120,7 @@ pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
     let text = format!("almoner deny {number}{which} -r {reason:?}");
     let reason = Untrusted::new(reason);
     let request = match view.letter.body() {
-        Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
+        Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. } | Body::MailQuota { .. }) => {
             Request::Deny { text: Untrusted::new(text), message: number, entries: only.clone(), reason }
         }
         Some(body) if body.asks().is_some() => {

@@ -1,6 +1,6 @@
 //! `almoner export`: a run with all that it consists of, as one file of JSON lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -17,6 +17,12 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Copy, Request, Response};
 use control::show::journal::child;
+
+/// The use of a blob that is a request to a model.
+const REQUEST: &str = "request";
+
+/// The use of a blob that a request to a model names.
+const REQUEST_PART: &str = "part of a request";
 
 /// Runs `almoner export`.
 ///
@@ -41,10 +47,22 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
         }
         parts += 1 + steps.len();
     }
-    let mut missing = 0;
-    for (hash, uses) in &blobs.0 {
-        let line = match acting.ask(Request::Copy { hash: *hash })? {
+    let (mut missing, mut count) = (0, 0);
+    let mut exported: BTreeSet<BlobHash> = BTreeSet::new();
+    while let Some((hash, uses)) = blobs.0.pop_first() {
+        if !exported.insert(hash) {
+            continue;
+        }
+        count += 1;
+        let line = match acting.ask(Request::Copy { hash })? {
             Response::Copy(Some(Copy { text, base64, redacted })) => {
+                let is_request = uses.iter().any(|one| one == REQUEST || one == REQUEST_PART);
+                // A request names its messages, and the request before it.
+                for part in worker::request_parts(text.as_deref().unwrap_or_default().as_bytes()) {
+                    if is_request && !exported.contains(&part) {
+                        blobs.add(part, REQUEST_PART.to_owned());
+                    }
+                }
                 let mut line = json!({ "kind": "blob", "hash": hash.to_string(), "as": uses });
                 let body = text.map(|text| ("text", text)).or(base64.map(|bytes| ("base64", bytes)));
                 if let Some((name, body)) = body {
@@ -71,7 +89,7 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
             "{} has {} runs, {parts} lines, {} blobs{gone}; values of the vault stand nowhere in it",
             output::path(to),
             family.len(),
-            blobs.0.len()
+            count
         ));
     }
     Ok(Exit::Ok)
@@ -137,7 +155,7 @@ impl Blobs {
     fn add_step(&mut self, step: &Step, documents: bool) {
         match &step.entry {
             // A request also contains the documents.
-            Entry::Prompted { request, .. } if documents => self.add(*request, "request".to_owned()),
+            Entry::Prompted { request, .. } if documents => self.add(*request, REQUEST.to_owned()),
             Entry::Spilled { whole, .. } if documents => self.add(*whole, "result".to_owned()),
             Entry::Replied { reply, .. } => self.add(*reply, "reply".to_owned()),
             Entry::Proposed { proposal, .. } if documents => {

@@ -1,12 +1,12 @@
 //! `almoner inbox`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use kernel::MessageNumber;
 use kernel::message::Body;
 use kernel::query::MailboxEntry;
+use kernel::{MessageNumber, Number};
 use passable::visible_line;
 use serde_json::Value as Json;
 
@@ -25,6 +25,9 @@ use control::show::{message_view, outcome};
 
 /// The interval at which a follower polls, because the mail of an agent causes no events for others.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The maximum number of messages of one sender that each have a line.
+const MAX_LISTED_OF_SENDER: usize = 20;
 
 /// Runs `almoner inbox`.
 ///
@@ -91,7 +94,15 @@ fn lines(acting: &Session<'_>, letters: &[MailboxEntry]) -> Result<String, Failu
     };
     let mut out = String::new();
     let mut shown = BTreeSet::new();
+    let mut floods = floods(letters);
     for letter in letters {
+        let sender = letter.mail.envelope.from;
+        if let Some(flood) = floods.get_mut(&sender).filter(|flood| flood.has(letter)) {
+            if !std::mem::replace(&mut flood.is_shown, true) {
+                out += &flood.line();
+            }
+            continue;
+        }
         let has = |asks: &&BatchAsks| {
             asks.asks.len() > 1 && asks.asks.iter().any(|ask| ask.message == letter.number)
         };
@@ -102,6 +113,56 @@ fn lines(acting: &Session<'_>, letters: &[MailboxEntry]) -> Result<String, Failu
         }
     }
     Ok(out)
+}
+
+/// The older messages of a sender who has sent many. They share a line.
+#[derive(Default)]
+struct Flood {
+    messages: Vec<MessageNumber>,
+    is_shown: bool,
+}
+
+impl Flood {
+    fn has(&self, letter: &MailboxEntry) -> bool {
+        is_of_agent(letter) && self.messages.binary_search(&letter.number).is_ok()
+    }
+
+    fn line(&self) -> String {
+        let (first, last) = (self.messages.first(), self.messages.last());
+        let numbers = first.zip(last).map_or_else(String::new, |(first, last)| format!("{first} to {last}"));
+        format!("     …  {} older messages of one sender, {numbers}; almoner inbox N\n", self.messages.len())
+    }
+}
+
+/// Returns the older messages of each sender with more than [`MAX_LISTED_OF_SENDER`] messages.
+fn floods(letters: &[MailboxEntry]) -> BTreeMap<Number, Flood> {
+    let mut floods: BTreeMap<Number, Flood> = BTreeMap::new();
+    for letter in letters.iter().filter(|letter| is_of_agent(letter)) {
+        floods.entry(letter.mail.envelope.from).or_default().messages.push(letter.number);
+    }
+    floods.retain(|_, flood| {
+        let older = flood.messages.len().saturating_sub(MAX_LISTED_OF_SENDER);
+        flood.messages.truncate(older);
+        older > 0
+    });
+    floods
+}
+
+/// Returns whether an agent wrote a message, and neither a run nor the user with a command.
+fn is_of_agent(letter: &MailboxEntry) -> bool {
+    let body = letter.body();
+    body.is_some_and(|body| {
+        body.run().is_none()
+            && matches!(
+                body,
+                Body::Package { .. }
+                    | Body::Request { .. }
+                    | Body::Form { .. }
+                    | Body::Definition { .. }
+                    | Body::EvalRequest { .. }
+                    | Body::Value { .. }
+            )
+    })
 }
 
 fn batch_line(asks: &BatchAsks) -> String {

@@ -188,9 +188,13 @@ fn render(plan: &Plan) -> String {
         &plan.digest[..plan.digest.len().min(8)],
         visible_line(&plan.model)
     );
-    for (title, lines) in
-        [("from", &plan.from), ("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)]
-    {
+    for (title, lines) in [
+        ("from", &plan.from),
+        ("slots", &plan.slots),
+        ("tools", &plan.tools),
+        ("documents", &plan.documents),
+        ("notes", &plan.notes),
+    ] {
         for line in lines {
             out += &format!("  {title}: {}\n", visible_line(line));
         }

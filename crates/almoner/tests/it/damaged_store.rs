@@ -73,7 +73,10 @@ fn tells(said: &Said, what: &str, home: &TestHome) {
     assert!(all.contains("damaged"), "{what} says nothing of the damage:\n{all}");
     assert!(all.contains("the newest backup is of 20"), "{what} names no backup:\n{all}");
     assert!(all.contains(&home.path("copy").display().to_string()), "{what}: {all}");
-    assert!(!all.contains("panicked") && !all.contains("nothing that was acknowledged is lost"), "{what}: {all}");
+    assert!(
+        !all.contains("panicked") && !all.contains("nothing that was acknowledged is lost"),
+        "{what}: {all}"
+    );
     assert!(!all.contains("expected") && !all.contains("line 1 column"), "{what}: a parser's words: {all}");
 }
 

@@ -14,10 +14,8 @@ fn call(name: &str, arguments: Json) -> Json {
 /// Runs the worker with a task and these calls, and returns the entry of the card that the last call leads to.
 fn entry(home: &TestHome, task: &str, calls: &[Json]) -> Json {
     home.write("w.worker", WORKER);
-    home.write(
-        "script.json",
-        json!([{ "turns": [calls, &[json!({ "text": "done" })]].concat() }]).to_string(),
-    );
+    let turns = [calls, &[json!({ "text": "done" })]].concat();
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
     let run = ["run", "w.worker", &format!("task={task}"), "-e", "docs=docs", "-e", "post=post"];
     home.almoner(&[&run[..], &["-m", "scripted:script.json"]].concat()).expect(7);
     let inbox = home.almoner(&["inbox", "--json"]).expect(0).json();

@@ -546,7 +546,7 @@ fn real_world_tool_descriptions_can_be_endowed() {
             output: None,
             hints: None,
         };
-        let named = [(told.name.clone(), passable::Effect::Commit)];
+        let named = [(told.name.clone(), resource::mcp::ToolClass::Sends)];
         let listing = caps::ToolListing { tools: vec![told.clone()], ..Default::default() };
         let tools = caps::endow_server(&listing, &named).unwrap_or_else(|e| panic!("{e:?}"));
         let web = resource::web::Web {

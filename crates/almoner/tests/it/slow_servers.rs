@@ -137,7 +137,8 @@ fn slow_answers_hold_up_no_other_run() {
         home.almoner(&["cancel", &format!("r{number}")]).expect(0);
     }
     // The calls of cancelled runs end, and so do those of the queue.
-    let at_work = || home.almoner(&["status", "--json"]).expect(0).json()["at_work"].as_array().unwrap().len();
+    let at_work =
+        || home.almoner(&["status", "--json"]).expect(0).json()["at_work"].as_array().unwrap().len();
     wait_until("only the run at the other server goes on", || at_work() == 1);
 }
 
@@ -194,7 +195,8 @@ fn stalling_server_stalls_the_run_with_a_finding() {
         (
             "a whole answer, one byte now and then",
             |stream| {
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{";
+                let head =
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{";
                 stream.write_all(head.as_bytes())?;
                 drip(stream, 500, |_| "\"".to_owned())
             },

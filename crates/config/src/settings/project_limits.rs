@@ -10,7 +10,7 @@ use super::read::{SettingsError, Text, table};
 use control::exit::{Exit, Failure};
 
 /// The keys of the section `limits`.
-const KEYS: [&str; 7] = ["turns", "calls", "depth", "tokens", "usd", "wall", "answer"];
+const KEYS: [&str; 8] = ["turns", "calls", "depth", "tokens", "usd", "wall", "answer", "kept"];
 
 /// The limits that a project's file sets. All other limits are those of the worker file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +67,7 @@ impl ProjectLimits {
                 "depth" => std::mem::replace(&mut limits.depth, small) < small,
                 "tokens" => std::mem::replace(&mut limits.tokens, *amount) < *amount,
                 "answer" => limits.answer.replace(small).is_some_and(|most| most < small),
+                "kept" => std::mem::replace(&mut limits.kept, *amount) < *amount,
                 "wall" => std::mem::replace(&mut limits.wall_ms, *amount) < *amount,
                 _ => limits.usd_micros.replace(*amount).is_some_and(|most| most < *amount),
             };
@@ -97,6 +98,7 @@ fn amount(name: &str, words: &str) -> Option<u64> {
             let usd = words.parse::<f64>().ok().filter(|usd| (0.0..=1e6).contains(usd))?;
             Some((usd * 1e6).round() as u64)
         }
+        "kept" => definition::parse_bytes(words).filter(|bytes| *bytes >= 1 << 20),
         "wall" => definition::parse_duration_ms(words).filter(|ms| *ms >= 1000),
         "depth" => definition::parse_count(words),
         _ => definition::parse_count(words).filter(|count| *count > 0),

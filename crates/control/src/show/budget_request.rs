@@ -4,10 +4,12 @@ use kernel::budget::Raise;
 use kernel::message::Answer;
 use kernel::run::Usage;
 use passable::Untrusted;
+use resource::units;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Marks};
 use super::money;
+use super::usage;
 
 /// A run's request for more budget, as its card shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,13 +25,14 @@ pub struct BudgetRequest {
 }
 
 /// The amounts that a user can raise: the name of the command-line option, the title, and an example value.
-pub const AMOUNTS: [(&str, &str, &str); 6] = [
+pub const AMOUNTS: [(&str, &str, &str); 7] = [
     ("turns", "Turns", "5"),
     ("calls", "Calls", "50"),
     ("depth", "Levels of workers", "2"),
     ("tokens", "Tokens", "50k"),
     ("usd", "Dollars", "0.50"),
     ("wall", "Time at work", "10m"),
+    ("kept", "Bytes kept", "64MiB"),
 ];
 
 /// The question of a run whose calls the user keeps refusing.
@@ -61,8 +64,7 @@ impl BudgetRequest {
             line("  ", REFUSALS_QUESTION);
         }
         line("  ! ", &self.why.visible_line());
-        let tokens = format!("{} tokens in, {} out", self.used.input_tokens, self.used.output_tokens);
-        line("  ", &format!("So far: {tokens}{}.", money::cost_suffix(self.used.usd_micros)));
+        line("  ", &format!("So far: {}.", usage::describe(&self.used)));
         line("  ", &self.answers());
         match &self.answer {
             Some(Answer::Denied { reason, .. }) if self.offer.is_after_refusals() => {
@@ -98,6 +100,9 @@ pub fn describe_raise(by: Raise) -> String {
     if by.wall_ms > 0 {
         all.push(format!("{} s of work", by.wall_ms.div_ceil(1000)));
     }
+    if by.kept > 0 {
+        all.push(format!("{} kept", units::rounded_bytes(by.kept)));
+    }
     all.join(" and ")
 }
 
@@ -108,7 +113,8 @@ mod tests {
     #[test]
     fn budget_card_shows_limit_usage_and_offer() {
         let offer = Raise { turns: 20, ..Raise::default() };
-        let used = Usage { input_tokens: 900, output_tokens: 70, model_ms: 5, usd_micros: 1234 };
+        let used =
+            Usage { input_tokens: 900, output_tokens: 70, model_ms: 5, usd_micros: 1234, ..Usage::default() };
         let why = Untrusted::new("the limit of 20 turns is reached");
         let mut more = BudgetRequest { why, used, offer, answer: None };
         let shown = |more: &BudgetRequest| {
@@ -148,11 +154,12 @@ mod tests {
             wall_ms: 4500,
             refusals: 3,
             cards: 1,
+            kept: 3 << 19,
         };
         assert_eq!(
             describe_raise(all),
             "1 turn and 7 calls and 8 levels of workers and 2 tokens and 3 refusals and 1 question about calls and \
-             $0.0001 and 5 s of work"
+             $0.0001 and 5 s of work and 1.5 MiB kept"
         );
     }
 }

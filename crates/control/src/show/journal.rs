@@ -111,13 +111,14 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
     } else {
         let _ = writeln!(
             out,
-            "{} `{}`  {}  model {}  {}+{} tokens{}",
+            "{} `{}`  {}  model {}  {}+{} tokens{}{}",
             run.number,
             visible_line(&run.name),
             state(run),
             visible_line(&run.model),
             run.used.input_tokens,
             run.used.output_tokens,
+            super::usage::estimated_suffix(run.used.estimated_tokens),
             super::money::cost_suffix(run.used.usd_micros)
         );
     }
@@ -189,10 +190,11 @@ pub fn detail(entry: &Entry) -> String {
     match entry {
         Entry::Prompted { request, model } => format!("{model}  request {}", request.short()),
         Entry::Replied { usage, reply, model, .. } => format!(
-            "{}{} tokens in, {} out, {:.1} s{}  reply {}",
+            "{}{} tokens in, {} out{}, {:.1} s{}  reply {}",
             model.as_ref().map(|model| format!("{model}  ")).unwrap_or_default(),
             usage.input_tokens,
             usage.output_tokens,
+            super::usage::estimated_suffix(usage.estimated_tokens),
             usage.model_ms as f64 / 1000.0,
             super::money::cost_suffix(usage.usd_micros),
             reply.short()

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use kernel::message::{Answer, Body};
 use kernel::{BlobHash, RunNumber};
 use passable::{Untrusted, visible_line, with_article};
+use resource::units;
 
 use super::lines::{self, CONTINUATION_MARK, Marks};
 use super::outcome;
@@ -115,7 +116,11 @@ pub fn render(view: &MessageView, columns: usize) -> String {
                 columns,
             );
         }
-        Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. } | Body::Command { .. } => {
+        Body::Approval { .. }
+        | Body::OutcomeUnknown { .. }
+        | Body::Budget { .. }
+        | Body::MailQuota { .. }
+        | Body::Command { .. } => {
             let Summary { ours, theirs, .. } = Summary::of(body, usize::MAX);
             write_quoted(&mut out, "says", &format!("{ours}{theirs}"), columns);
         }
@@ -282,7 +287,11 @@ pub fn next_commands(view: &MessageView, agent: Option<&str>) -> Option<String> 
             format!("`{almoner} endow {number}{slots}`, `{almoner} edit {number} FILE` or {reject}")
         }
         Body::Form { .. } => format!("`{almoner} submit {number}` or {reject}"),
-        Body::EvalRequest { .. } | Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. } => {
+        Body::EvalRequest { .. }
+        | Body::Approval { .. }
+        | Body::Release { .. }
+        | Body::Budget { .. }
+        | Body::MailQuota { .. } => {
             format!("`{almoner} approve {number}` or `{almoner} deny {number} -r WHY`")
         }
         Body::OutcomeUnknown { .. } => {
@@ -424,6 +433,14 @@ impl Summary {
                 of("keeps asking for what you refuse: ".to_owned(), &trouble.message)
             }
             Body::Budget { trouble, .. } => of("asks for more: ".to_owned(), &trouble.message),
+            Body::MailQuota { name, sent, offer, .. } => own(format!(
+                "`{}` has sent {} messages ({}), as many as it may: a yes lets it send {} more ({})",
+                visible_line(name),
+                sent.messages,
+                units::rounded_bytes(sent.bytes),
+                offer.messages,
+                units::rounded_bytes(offer.bytes)
+            )),
             Body::Release { gives, .. } => {
                 of("a result is withheld: it would give away ".to_owned(), &listed(gives).into())
             }

@@ -24,5 +24,6 @@ pub mod reason;
 pub mod stats;
 pub mod task;
 pub mod timeline;
+pub mod usage;
 pub mod value;
 pub mod waiting;

@@ -88,6 +88,9 @@ pub struct ModelCalls {
     /// The total cost of the calls, in millionths of a dollar.
     #[serde(default)]
     pub usd_micros: u64,
+    /// The number of these tokens that no server reported.
+    #[serde(default)]
+    pub estimated_tokens: u64,
 }
 
 /// The outcomes of calls of capabilities.
@@ -124,6 +127,7 @@ impl ModelCalls {
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.ms = self.ms.saturating_add(other.ms);
         self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
+        self.estimated_tokens = self.estimated_tokens.saturating_add(other.estimated_tokens);
     }
 
     /// Returns the number of all tokens, read and written.
@@ -195,10 +199,11 @@ pub fn render(stats: &Stats) -> String {
     line(
         "model",
         format!(
-            "{}, {} tokens read, {} written, {}{}",
+            "{}, {} tokens read, {} written{}, {}{}",
             many(model.calls, "call"),
             model.input_tokens,
             model.output_tokens,
+            super::usage::estimated_suffix(model.estimated_tokens),
             time(model.ms),
             super::money::cost_suffix(model.usd_micros)
         ),
@@ -272,6 +277,7 @@ mod tests {
                 output_tokens: 800,
                 ms: 61_500,
                 usd_micros: 123_456,
+                estimated_tokens: 0,
             },
             calls: Calls { proposed: 12, allowed: 7, asked: 3, denied: 2, rejected: 1 },
             rules: vec![Rule { rule: "effects/commit\u{1B}[2K".to_owned(), asked: 3, denied: 0 }],

@@ -184,11 +184,7 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         }
         Request::Card { message } => Response::Card(Box::new(card::card(&services.daemon, message)?)),
         Request::Why { thing } => Response::Why(why::why(&services.daemon, &thing)?),
-        Request::Blob { hash } => {
-            let bytes =
-                daemon.store.blobs().get(&hash).map_err(|e| Failure::from_error(Exit::NotFound, e))?;
-            Response::Blob(String::from_utf8(bytes).ok())
-        }
+        Request::Blob { hash } => Response::Blob(sent_requests::stored_text(daemon, &hash)?),
         Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
         Request::Audit { last, before, contains, unverified } => {

@@ -6,6 +6,7 @@ use model::served::WireRequest;
 use model::{Message, ModelRef, Reply, Request as ModelRequest};
 use passable::{Untrusted, visible_line};
 use serde::de::DeserializeOwned;
+use worker::StoredRequestError;
 
 use super::export;
 use super::runs;
@@ -41,7 +42,8 @@ pub fn sent_request(
     let Entry::Prompted { request, model } = &step.entry else {
         return Err(no_request(&found, number, count));
     };
-    let mut asked: ModelRequest = read(daemon, request)?;
+    let fetch = |hash: &BlobHash| blob(daemon, hash);
+    let mut asked: ModelRequest = worker::read_request(&fetch, request).map_err(unreadable)?;
     add_bytes(daemon, &mut asked)?;
     let reply = steps.iter().find_map(|other| match &other.entry {
         Entry::Replied { prompted, reply, model, .. } if *prompted == step.number => Some((reply, model)),
@@ -73,6 +75,30 @@ pub fn sent_request(
         body: Untrusted::new(shown),
         is_answered: answer.is_some(),
     })
+}
+
+/// Returns the text of stored bytes, or `None` if they are no text. A request to a model is put together from its
+/// messages.
+///
+/// # Errors
+/// When the bytes are gone or damaged.
+pub fn stored_text(daemon: &HostDaemon, hash: &BlobHash) -> Result<Option<String>, Failure> {
+    let not_found = |e: store::BlobError| Failure::from_error(Exit::NotFound, e);
+    let fetch = |hash: &BlobHash| daemon.store.blobs().get(hash).map_err(not_found);
+    let bytes = fetch(hash)?;
+    match worker::request_json(&fetch, hash, &bytes).map_err(unreadable)? {
+        Some(request) => Ok(Some(request.to_string())),
+        None => Ok(String::from_utf8(bytes).ok()),
+    }
+}
+
+fn unreadable(error: StoredRequestError<Failure>) -> Failure {
+    match error {
+        StoredRequestError::Fetch(failure) => failure,
+        StoredRequestError::Unreadable => {
+            Failure::new(Exit::Failure, "the stored request cannot be read").help("`almoner doctor`")
+        }
+    }
 }
 
 fn no_request(run: &Run, number: u64, count: u64) -> Failure {

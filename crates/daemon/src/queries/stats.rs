@@ -172,6 +172,7 @@ impl JournalFold {
                     output_tokens: usage.output_tokens,
                     ms: usage.model_ms,
                     usd_micros: usage.usd_micros,
+                    estimated_tokens: usage.estimated_tokens,
                 };
                 sums.stats.model.add(&one);
                 sums.run_calls.add(&one);
@@ -355,7 +356,8 @@ mod tests {
         let hash = BlobHash([0; 32]);
         for turn in turns {
             let prompted = add(Entry::Prompted { request: hash, model: "m".to_owned() });
-            let usage = Usage { input_tokens: 10, output_tokens: 1, model_ms: 5, usd_micros: 7 };
+            let usage =
+                Usage { input_tokens: 10, output_tokens: 1, model_ms: 5, usd_micros: 7, ..Usage::default() };
             let replied = add(Entry::Replied { prompted, reply: hash, usage, model: None });
             for (index, does) in turn.iter().enumerate() {
                 let site = CallSite::Turn { replied, index, id: String::new() };
@@ -430,6 +432,7 @@ mod tests {
             grants: BTreeMap::new(),
             limits: Default::default(),
             used: Usage::default(),
+            kept_since: 0,
             state,
             next_step: 1,
             result: id,

@@ -148,12 +148,8 @@ impl EngineState {
 impl Engine {
     /// Returns an engine without work.
     pub fn new(daemon: HostDaemon) -> Arc<Engine> {
-        let engine = Arc::new(Engine {
-            daemon,
-            state: Mutex::default(),
-            idle: Condvar::new(),
-            turn: Condvar::new(),
-        });
+        let engine =
+            Arc::new(Engine { daemon, state: Mutex::default(), idle: Condvar::new(), turn: Condvar::new() });
         let weak = Arc::downgrade(&engine);
         // A daemon has one engine, so the first one stays.
         let _ = engine.daemon.extensions.get(EngineLink::default).0.set(weak.clone());
@@ -306,7 +302,8 @@ impl Engine {
         }
         drop(hold);
         // No run goes on in a damaged store. A restart may find it whole again.
-        let damaged = damage::trouble(&daemon).filter(|_| daemon.run(run).is_ok_and(|run| !run.is_finished()));
+        let damaged =
+            damage::trouble(&daemon).filter(|_| daemon.run(run).is_ok_and(|run| !run.is_finished()));
         if let Some(trouble) = damaged {
             daemon.set_blocked(run, trouble);
             again = false;

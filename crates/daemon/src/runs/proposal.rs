@@ -23,7 +23,7 @@ use config::vendor_keys;
 use control::exit::{Exit, Failure};
 use control::show::difference;
 use control::view::{AnalysisCoverage, Fit, ProgramProposal, ProposedSlot};
-use resource::{Endowment, Kind};
+use resource::{Endowment, Kind, units};
 
 /// Returns the definition that a message proposes.
 ///
@@ -307,6 +307,9 @@ pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
         "it may ask its model {} times, make {} calls and use {} tokens",
         limits.turns, limits.calls, limits.tokens
     ));
+    if limits.kept != Limits::default().kept {
+        notes.push(format!("the store keeps at most {} for it", units::rounded_bytes(limits.kept)));
+    }
     if let Some(micros) = limits.usd_micros {
         notes.push(format!("it may spend ${:.2}", micros as f64 / 1e6));
     }

@@ -18,6 +18,7 @@ use super::spool_warnings::SpoolWarnings;
 use super::staging;
 use super::staging::StagedCopies;
 use super::{proposal, start_preview, worker_slots};
+use crate::queries::runs;
 use crate::state::daemon::HostDaemon;
 use crate::state::errors::DaemonError;
 use crate::state::precondition::Expected;
@@ -143,7 +144,9 @@ pub fn start_as(
         spools: &SpoolWarnings::new(daemon, &bindings)?,
     };
     if spec.dry_run {
-        return planned.plan().map(Response::Plan);
+        let mut plan = planned.plan()?;
+        plan.notes.extend(uncounted_note(daemon, &model)?);
+        return Ok(Response::Plan(plan));
     }
     if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
         planned.expect_seal(seal)?;
@@ -231,6 +234,26 @@ fn check_money(
         "limit `tokens` instead of `usd` in the worker file, write the price into `config.toml` under \
              `[models.prices]`, or use a model that costs nothing",
     ))
+}
+
+/// The maximum number of the newest runs that are searched for a server that counts too few tokens.
+const MAX_SEARCHED_RUNS: usize = 200;
+
+/// Returns a note if the server of a model has counted too few tokens in an earlier run.
+fn uncounted_note(daemon: &HostDaemon, model: &str) -> Result<Option<String>, Failure> {
+    let (mut note, mut searched) = (None, 0);
+    runs::for_each_run(daemon, None, |run| {
+        searched += 1;
+        if run.model == model && run.used.estimated_tokens > 0 {
+            note = Some(format!(
+                "the server of {} counted too few tokens in {}: Almoner estimates the others, so that limits hold",
+                visible_line(model),
+                run.number
+            ));
+        }
+        Ok(note.is_none() && searched < MAX_SEARCHED_RUNS)
+    })?;
+    Ok(note)
 }
 
 fn check_inputs(

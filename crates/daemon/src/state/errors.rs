@@ -79,7 +79,8 @@ impl From<DaemonError> for Failure {
 
 const KEPT_HELP: &str = "nothing that was acknowledged is lost; `almoner doctor` examines the store";
 const EXAMINE_HELP: &str = "`almoner doctor` examines the store";
-const DAMAGED_HELP: &str = "restore a backup (`almoner backup` makes one); `almoner doctor` examines the store";
+const DAMAGED_HELP: &str =
+    "restore a backup (`almoner backup` makes one); `almoner doctor` examines the store";
 
 /// Returns the advice for a fault of the store. Only a disk that takes no more bytes leaves everything as it was.
 fn store_help(fault: &StoreFault) -> &'static str {

@@ -267,8 +267,7 @@ fn asks_for_more(one: &budget_request::BudgetRequest) -> Markup {
             @if one.offer.is_after_refusals() { p { (budget_request::REFUSALS_QUESTION) } }
             p.warning { (parts::line(&one.why)) }
             p {
-                "So far: " (one.used.input_tokens) " tokens in, " (one.used.output_tokens) " out"
-                (control::show::money::cost_suffix(one.used.usd_micros)) "."
+                "So far: " (control::show::usage::describe(&one.used)) "."
             }
             p { (one.answers()) }
             @if let Some(answer) = &one.answer { p.answer { (answer_line(answer)) } }

@@ -7,7 +7,9 @@ use kernel::MessageNumber;
 use kernel::message::Body;
 use maud::{Markup, html};
 
-use super::messages::{definition, evaluation, form, message_page, narrow, notice, reply, request, withheld};
+use super::messages::{
+    definition, evaluation, form, mail_quota, message_page, narrow, notice, reply, request, withheld,
+};
 use super::{approval, package};
 use crate::answer::Answer;
 use crate::field::pick::NARROW;
@@ -51,6 +53,7 @@ fn handle_form(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failur
         Some(Body::EvalRequest { .. }) => evaluation::send(asked, view),
         Some(Body::Request { .. }) => request::send(asked, view),
         Some(Body::Release { .. }) => withheld::send(asked, view),
+        Some(Body::MailQuota { .. }) => mail_quota::send(asked, view),
         _ => Err(Failure::new(Exit::Usage, "this message is answered in another way")),
     }
 }
@@ -108,6 +111,7 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
         Some(Body::EvalRequest { .. }) => evaluation::card(asked, view),
         Some(Body::Request { .. }) => request::card(asked, view),
         Some(Body::Release { .. }) => withheld::card(asked, view),
+        Some(Body::MailQuota { .. }) => mail_quota::card(asked, view),
         Some(Body::Package { strings, names, run, .. }) => {
             Ok(package::card(asked, number, strings, names, run.is_some()))
         }

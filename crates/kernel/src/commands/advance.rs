@@ -75,6 +75,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                     return Err(Fault::OutOfOrder { at, what: "only what has begun comes to something" });
                 };
                 state.journal(&mut run, Entry::Spilled { proposal, whole, bytes }, Provenance::default())?;
+                run.keep(bytes);
             }
             Move::Page { site, of, from, bytes } => {
                 let at = StepRef { run: run.number, step: of };
@@ -138,8 +139,9 @@ fn replied(
     let provenance = run.provenance.join(&Provenance::of(source));
     state.journal(run, Entry::Replied { prompted, reply, usage, model: by }, provenance)?;
     run.used.add(usage);
+    let kept_bytes = usage.kept_bytes.saturating_add(std::mem::take(&mut run.kept_since));
     for mut above in state.ancestors(run)? {
-        above.used.add(usage);
+        above.used.add(Usage { kept_bytes, ..usage });
         state.put_run(&above)?;
     }
     Ok(())

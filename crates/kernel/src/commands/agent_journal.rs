@@ -131,6 +131,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         made: Default::default(),
         given: Default::default(),
         written: 0,
+        kept_since: 0,
         exhausted: None,
         forgotten: false,
     };

@@ -34,6 +34,9 @@ const ONE_ADDITION: &str = "something is added only to one entry that is approve
 /// The error for an answer to several approvals that is neither a plain yes nor a no.
 const ONE_ANSWER: &str = "several approvals are answered together by a yes to each call, or by a no";
 
+/// The error for an answer that does not fit a question about a quota of mail.
+const QUOTA_WANTS: &str = "it asks whether an agent may send more mail: approve it, or deny it";
+
 /// The error for an answer that names no entry.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
 
@@ -71,6 +74,21 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         }
         _ if matches!(command.choice, Choice::Raise { .. }) => return Err(wrong_kind(&letter, NO_BUDGET)),
         Body::Approval { run, entries } => (*run, entries.clone()),
+        Body::MailQuota { .. } if !letter.mail.needs_you => {
+            letter.expect_not_withdrawn()?;
+            return Ok(Reply::AlreadySettled);
+        }
+        Body::MailQuota { sender, offer, .. } => {
+            let (sender, offer, at_ms) = (*sender, *offer, state.env.now_ms());
+            let answer = match command.choice {
+                Choice::Approve { for_run: false } => Answer::Approved { for_run: false, at_ms },
+                Choice::Deny { reason } => Answer::Denied { reason, at_ms },
+                _ => return Err(wrong_kind(&letter, QUOTA_WANTS)),
+            };
+            state.record_command(said, about(None), None)?;
+            state.answer_mail_quota(letter, &sender, offer, answer)?;
+            return Ok(Reply::Done);
+        }
         Body::Release { .. } if letter.mail.answers.is_empty() => {
             state.record_command(said, about(None), None)?;
             return super::mail::release(state, letter, command.choice);

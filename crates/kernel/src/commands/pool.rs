@@ -40,7 +40,9 @@ pub(super) fn lend(
     calls: u64,
 ) -> Result<Option<Limits>, Fault> {
     let mut left = left(state, worker, whole)?;
-    let part = Share { tokens: left.tokens, usd_micros: left.usd_micros }.part(calls);
+    // The bytes that are kept count for the caller alone.
+    let share = Share { tokens: left.tokens, usd_micros: left.usd_micros, kept: u64::MAX };
+    let part = Share { kept: may.kept, ..share.part(calls) };
     if part.tokens == 0 || part.usd_micros == Some(0) {
         return Ok(None);
     }

@@ -257,6 +257,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         made: BTreeSet::new(),
         given: BTreeSet::new(),
         written: 0,
+        kept_since: 0,
         exhausted: None,
         forgotten: false,
     };

@@ -141,6 +141,7 @@ fn body(listed: &mut Listed<'_>, message: &Message, received: bool) -> Result<()
         Body::Approval { run, .. } | Body::OutcomeUnknown { run, .. } | Body::Budget { run, .. } => {
             listed.text("run", run.to_string())
         }
+        Body::MailQuota { sent, .. } => listed.text("messages", sent.messages.to_string()),
         Body::Release { gives, .. } => listed.texts("gives", gives.iter().map(String::as_str)),
         Body::Command { verb, text, .. } => {
             listed.text("verb", verb.clone());

@@ -27,6 +27,8 @@ pub enum LimitKind {
     Refusals,
     /// The number of messages with which the run asks the user about calls.
     Cards,
+    /// The bytes that are kept.
+    Kept,
 }
 
 /// The number of refusals of one kind after which a run asks whether it shall go on.
@@ -63,6 +65,9 @@ pub struct Raise {
     /// The number of further messages with which the run may ask about calls.
     #[serde(skip_serializing_if = "is_zero")]
     pub cards: u64,
+    /// The number of further bytes that are kept.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kept: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -91,11 +96,12 @@ impl Raise {
             LimitKind::Wall => Raise { wall_ms: limits.wall_ms.max(1), ..none },
             LimitKind::Refusals => Raise { refusals: MAX_REFUSALS, ..none },
             LimitKind::Cards => Raise { cards: MAX_CARDS, ..none },
+            LimitKind::Kept => Raise { kept: limits.kept.max(1), ..none },
         }
     }
 
-    /// Returns the part of the raise that also counts for the runs above, because they are charged a run's tokens and
-    /// money as well.
+    /// Returns the part of the raise that also counts for the runs above, because they are charged a run's tokens,
+    /// money and stored bytes as well.
     pub(crate) fn shared_part(self) -> Raise {
         Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, refusals: 0, cards: 0, ..self }
     }
@@ -126,6 +132,7 @@ impl Limits {
             tokens: self.tokens.saturating_add(by.tokens),
             wall_ms: self.wall_ms.saturating_add(by.wall_ms),
             usd_micros: self.usd_micros.map(|micros| micros.saturating_add(by.usd_micros)),
+            kept: self.kept.saturating_add(by.kept),
             ..self
         }
     }
@@ -171,12 +178,14 @@ mod tests {
             wall_ms: 50,
             refusals: 3,
             cards: 50,
+            kept: 9,
         };
-        let raised = Limits { turns: 4, calls: 8, depth: 5, tokens: 15, wall_ms: 150, ..limits };
+        let kept = limits.kept + 9;
+        let raised = Limits { turns: 4, calls: 8, depth: 5, tokens: 15, wall_ms: 150, kept, ..limits };
         assert_eq!(limits.raised(all), raised);
         let paid = Limits { usd_micros: Some(1), ..limits };
         assert_eq!(paid.raised(all).usd_micros, Some(8));
-        assert_eq!(paid.raised(all.shared_part()), Limits { tokens: 15, usd_micros: Some(8), ..paid });
+        assert_eq!(paid.raised(all.shared_part()), Limits { tokens: 15, usd_micros: Some(8), kept, ..paid });
         let most = u64::MAX;
         let most = Raise {
             turns: most,
@@ -185,6 +194,7 @@ mod tests {
             tokens: most,
             usd_micros: most,
             wall_ms: most,
+            kept: most,
             ..Raise::default()
         };
         let raised = paid.raised(most);
@@ -201,6 +211,7 @@ mod tests {
             wall_ms: 100,
             usd_micros: Some(5),
             answer: None,
+            kept: 70,
         };
         for (kind, expected) in [
             (LimitKind::Turns, Raise { turns: 3, ..Raise::default() }),
@@ -211,6 +222,7 @@ mod tests {
             (LimitKind::Wall, Raise { wall_ms: 100, ..Raise::default() }),
             (LimitKind::Refusals, Raise { refusals: 3, ..Raise::default() }),
             (LimitKind::Cards, Raise { cards: 50, ..Raise::default() }),
+            (LimitKind::Kept, Raise { kept: 70, ..Raise::default() }),
         ] {
             assert_eq!(Raise::double(kind, limits), expected);
         }

@@ -24,11 +24,20 @@ pub struct Limits {
     /// The number of tokens that the model may write in one reply. `None` means the model's own limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<u32>,
+    /// The number of bytes that the store may keep for the run, children included: journal, requests, replies, and
+    /// results beside the journal. It is lent like tokens.
+    #[serde(default = "default_kept")]
+    pub kept: u64,
 }
 
 /// Returns the default for the number of calls that a run may make.
 fn default_calls() -> u32 {
     500
+}
+
+/// Returns the default for the number of bytes that are kept.
+fn default_kept() -> u64 {
+    64 << 20
 }
 
 impl Default for Limits {
@@ -41,6 +50,7 @@ impl Default for Limits {
             wall_ms: 3_600_000,
             usd_micros: None,
             answer: None,
+            kept: default_kept(),
         }
     }
 }
@@ -52,13 +62,16 @@ pub(crate) struct Share {
     pub(crate) tokens: u64,
     /// The money, in millionths of a dollar. `None` means no limit.
     pub(crate) usd_micros: Option<u64>,
+    /// The number of bytes that are kept.
+    pub(crate) kept: u64,
 }
 
 impl Share {
     /// Returns one of `of` equal parts of the share.
     pub(crate) fn part(self, of: u64) -> Share {
         let of = of.max(1);
-        Share { tokens: self.tokens / of, usd_micros: self.usd_micros.map(|micros| micros / of) }
+        let usd_micros = self.usd_micros.map(|micros| micros / of);
+        Share { tokens: self.tokens / of, usd_micros, kept: self.kept / of }
     }
 }
 
@@ -73,6 +86,7 @@ impl Limits {
             depth: self.depth.min(other.depth),
             tokens: self.tokens.min(other.tokens),
             wall_ms: self.wall_ms.min(other.wall_ms),
+            kept: self.kept.min(other.kept),
             usd_micros: match (self.usd_micros, other.usd_micros) {
                 (Some(own), Some(most)) => Some(own.min(most)),
                 (own, most) => own.or(most),
@@ -83,6 +97,7 @@ impl Limits {
     /// Returns the limits, capped by a lent share.
     pub(crate) fn within(mut self, share: Share) -> Limits {
         self.tokens = self.tokens.min(share.tokens);
+        self.kept = self.kept.min(share.kept);
         self.usd_micros = match (self.usd_micros, share.usd_micros) {
             (Some(own), Some(lent)) => Some(own.min(lent)),
             (own, lent) => own.or(lent),
@@ -106,11 +121,12 @@ mod tests {
             ((10, Some(5)), (40, Some(7)), (10, Some(5))),
             ((100, Some(9)), (40, Some(0)), (40, Some(0))),
         ] {
-            let share = Share { tokens: lent.0, usd_micros: lent.1 };
-            assert_eq!(limits(own.0, own.1).within(share), limits(expected.0, expected.1));
+            let share = Share { tokens: lent.0, usd_micros: lent.1, kept: 1000 };
+            let expected = Limits { kept: 1000, ..limits(expected.0, expected.1) };
+            assert_eq!(limits(own.0, own.1).within(share), expected);
         }
-        let share = Share { tokens: 10, usd_micros: Some(7) };
-        assert_eq!(share.part(3), Share { tokens: 3, usd_micros: Some(2) });
+        let share = Share { tokens: 10, usd_micros: Some(7), kept: 100 };
+        assert_eq!(share.part(3), Share { tokens: 3, usd_micros: Some(2), kept: 33 });
         assert_eq!(share.part(0), share);
     }
 
@@ -118,7 +134,7 @@ mod tests {
     fn rows_from_before_the_money_limit_are_read() {
         let limits: Limits =
             serde_json::from_str(r#"{"turns": 1, "depth": 1, "tokens": 1, "wall_ms": 1}"#).unwrap();
-        assert_eq!(limits.usd_micros, None);
+        assert_eq!((limits.usd_micros, limits.kept), (None, default_kept()));
         assert!(!serde_json::to_string(&limits).unwrap().contains("usd"));
         let usage: Usage =
             serde_json::from_str(r#"{"input_tokens": 1, "output_tokens": 1, "model_ms": 1}"#).unwrap();

@@ -13,6 +13,8 @@ use crate::proposal::{Fingerprint, Value};
 use super::run_outcome::Trouble;
 use super::usage::Usage;
 
+pub use super::mail_amount::MailAmount;
+
 /// A message as it was sent. It is one formula, to which the mailboxes of the sender and the recipient both refer.
 /// Later answers are in the rows of the mailboxes, not here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,6 +143,17 @@ pub enum Body {
         /// The descriptions, in words, of the capabilities that would be given away.
         gives: Vec<String>,
     },
+    /// The question whether an agent that has used up its quota of mail may send more.
+    MailQuota {
+        /// The agent.
+        sender: FormulaId,
+        /// The host's name for the agent when it was asked, or else the short form of the identifier.
+        name: String,
+        /// The mail that the agent has sent so far.
+        sent: MailAmount,
+        /// The amount that a yes adds.
+        offer: MailAmount,
+    },
     /// A user's command to the daemon, kept so that the transcript is complete.
     Command {
         /// The command's verb.
@@ -172,6 +185,7 @@ impl Body {
             Body::Approval { .. }
             | Body::Release { .. }
             | Body::OutcomeUnknown { .. }
+            | Body::MailQuota { .. }
             | Body::Budget { .. } => "approval",
             Body::Command { .. } => "command",
         }
@@ -283,6 +297,7 @@ impl Message {
             | Body::Form { .. }
             | Body::Approval { .. }
             | Body::OutcomeUnknown { .. }
+            | Body::MailQuota { .. }
             | Body::Budget { .. } => {}
             Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. } => {
                 all.extend(names.iter().zip(ids).map(|(name, id)| (format!("edge {name}"), *id)));

@@ -1,6 +1,7 @@
 //! The types of formulas, names, grants, messages, runs and their parts.
 
 pub(crate) mod binding;
+pub mod blob_list;
 pub mod budget;
 pub(crate) mod call;
 pub(crate) mod code_entry;
@@ -13,6 +14,7 @@ pub(crate) mod guard;
 pub mod id;
 pub(crate) mod input;
 pub(crate) mod limits;
+pub(crate) mod mail_amount;
 pub mod message;
 pub mod modules;
 pub mod name;

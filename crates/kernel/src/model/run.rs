@@ -110,6 +110,9 @@ pub struct Run {
     /// The number of messages to the host from the run and the runs below it.
     #[serde(default, skip_serializing_if = "is_never")]
     pub written: u32,
+    /// The number of bytes that are kept for the run, and that do not count for the runs above it yet.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub kept_since: u64,
     /// The limit that is used up, if the run waits for the user to raise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Exhausted>,
@@ -173,6 +176,12 @@ impl Phase {
 }
 
 impl Run {
+    /// Notes that further bytes are kept for the run.
+    pub(crate) fn keep(&mut self, bytes: u64) {
+        self.used.kept_bytes = self.used.kept_bytes.saturating_add(bytes);
+        self.kept_since = self.kept_since.saturating_add(bytes);
+    }
+
     /// Returns whether nothing is left for the run to do until a person or a child acts.
     pub fn is_idle(&self) -> bool {
         if self.is_agent_journal() {
@@ -297,6 +306,11 @@ pub enum ResultGoesTo {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_never(times: &u32) -> bool {
     *times == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_nothing(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// The state of a run.

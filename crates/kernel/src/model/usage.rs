@@ -1,4 +1,4 @@
-//! The usage of a run: tokens, time and money.
+//! The usage of a run: tokens, time, money and stored bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,12 @@ pub struct Usage {
     /// The cost of models, in millionths of a dollar, by the prices that were known at each answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub usd_micros: u64,
+    /// The number of these tokens that no server reported. They are estimated from the text.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub estimated_tokens: u64,
+    /// The number of bytes that are kept: journal, requests, replies, and results beside the journal.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept_bytes: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -33,5 +39,7 @@ impl Usage {
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.model_ms = self.model_ms.saturating_add(other.model_ms);
         self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
+        self.estimated_tokens = self.estimated_tokens.saturating_add(other.estimated_tokens);
+        self.kept_bytes = self.kept_bytes.saturating_add(other.kept_bytes);
     }
 }

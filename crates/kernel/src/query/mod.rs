@@ -85,7 +85,9 @@ fn mailbox_entry(
     let Some(id) = mail.message else { return Ok(MailboxEntry { number, message: None, mail }) };
     match partial_rows::message(txn, &id)? {
         Some(message) => Ok(MailboxEntry { number, message: Some(message), mail }),
-        None if txn.leaves_out(Table::Formula, &id.number) => Ok(MailboxEntry { number, message: None, mail }),
+        None if txn.leaves_out(Table::Formula, &id.number) => {
+            Ok(MailboxEntry { number, message: None, mail })
+        }
         None => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
     }
 }

@@ -63,6 +63,10 @@ impl State<'_> {
         provenance: Provenance,
     ) -> Result<MessageNumber, Fault> {
         let (sender, recipient) = (self.self_agent()?, self.agent(to)?);
+        let is_own = *to == self.actor;
+        if !is_own {
+            self.expect_mail_room()?;
+        }
         let message =
             Message { from: sender.handle, to: recipient.handle, sent_ms: self.env.now_ms(), reply_to, body };
         let envelope_of = |id: &FormulaId, message: &Message| Envelope {
@@ -75,7 +79,8 @@ impl State<'_> {
         };
         let id = self.fresh_id();
         let envelope = envelope_of(&id, &message);
-        self.put_formula(id, Formula::Message { message: Box::new(message.clone()) }, provenance)?;
+        let formula = Formula::Message { message: Box::new(message.clone()) };
+        self.put_formula(id, formula, provenance.clone())?;
         let post = |state: &mut Self, whose: FormulaId, agent: Agent, needs_you: bool| {
             let mail = Mail {
                 envelope: envelope.clone(),
@@ -90,11 +95,28 @@ impl State<'_> {
             state.drop_in(&whose, &agent, &message, mail)
         };
         let number = post(self, *to, recipient, needs_answer)?;
-        if *to == self.actor || planted!(self.env, OneCopyMissing) {
+        if is_own || planted!(self.env, OneCopyMissing) {
             return Ok(number);
         }
         let actor = self.actor;
-        post(self, actor, sender, false)
+        let number = post(self, actor, sender, false)?;
+        self.count_mail(&message, &provenance)?;
+        Ok(number)
+    }
+
+    /// Puts a question into the mailbox of a host, in that host's own name.
+    pub(super) fn ask_host(
+        &mut self,
+        host: &FormulaId,
+        body: Body,
+        provenance: Provenance,
+    ) -> Result<(), Fault> {
+        let actor = std::mem::replace(&mut self.actor, *host);
+        let seq = self.outcome.last_event;
+        let posted = self.deliver(body, None, true, provenance);
+        self.actor = actor;
+        self.outcome.last_event = seq;
+        posted.map(drop)
     }
 
     fn drop_in(

@@ -8,6 +8,7 @@ pub(crate) mod follow;
 mod grants;
 mod graph;
 mod mail;
+mod mail_quota;
 mod names;
 mod places;
 mod promise;

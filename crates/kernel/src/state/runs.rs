@@ -7,7 +7,7 @@ use crate::model::limits::Share;
 use crate::provenance::Provenance;
 use crate::run::{Delivery, Entry, Run, RunOutcome, State as RunState, Step, WaitReason};
 use crate::table::{self, Task};
-use crate::txn::Table;
+use crate::txn::{Table, encode_row};
 
 use super::State;
 
@@ -154,7 +154,10 @@ impl State<'_> {
         let step = Step { number, at_ms: self.env.now_ms(), entry, provenance };
         let owner = self.owner();
         let key = table::step_key(run.number, number);
-        table::save(self.txn, Table::Journal, &owner, &key, &step, Some(&step.provenance))?;
+        let row = encode_row(&step)?;
+        run.keep(row.len() as u64);
+        let provenance = encode_row(&step.provenance)?;
+        self.txn.put(Table::Journal, &owner, &key, &row, Some(&provenance))?;
         let digest = crate::audit::digest(&step)?;
         self.event(Change::Step { run: run.number, step: number, entry: name, line, digest })?;
         Ok(number)
@@ -201,6 +204,7 @@ impl State<'_> {
         let Some(parent) = child.parent else { return Ok(()) };
         let mut run = self.run(parent.run)?;
         run.provenance = run.provenance.join(&child.provenance);
+        run.keep(child.kept_since);
         match parent.place {
             WaitReason::Call { proposal } => {
                 crate::commands::complete_call(self, &mut run, proposal, child, outcome)?
@@ -225,6 +229,7 @@ impl State<'_> {
         let of = |run: &Run| Share {
             tokens: run.limits.tokens.saturating_sub(run.used.tokens()),
             usd_micros: run.limits.usd_micros.map(|limit| limit.saturating_sub(run.used.usd_micros)),
+            kept: run.limits.kept.saturating_sub(run.used.kept_bytes),
         };
         let mut left = of(run);
         // An item that has given up its place keeps no share. The batch's own limit holds for it when it goes on.
@@ -233,6 +238,7 @@ impl State<'_> {
         for child in run.open_children().filter(|child| !yielded.contains(child)).collect::<Vec<_>>() {
             let lent = of(&self.run(child)?);
             left.tokens = left.tokens.saturating_sub(lent.tokens);
+            left.kept = left.kept.saturating_sub(lent.kept);
             left.usd_micros =
                 left.usd_micros.map(|micros| micros.saturating_sub(lent.usd_micros.unwrap_or_default()));
         }

@@ -25,6 +25,7 @@ mod forget;
 mod form;
 mod grants;
 mod mail;
+mod mail_quota;
 mod map_store;
 mod message_directory;
 mod modules;

@@ -115,6 +115,32 @@ fn answer(world: &mut Fixture, run: RunNumber, tokens: u64) {
 }
 
 #[test]
+fn bytes_kept_for_a_child_count_for_its_caller() {
+    let mut world = Fixture::new();
+    let mut program = program("reader");
+    program.limits.kept = 1 << 30;
+    let run = start(&mut world, Target::Endowed { program, bindings: vec![] });
+    let child = call(&mut world, run).unwrap();
+    // The caller lends what is left of its own limit.
+    let (limit, used) = (world.run(run).limits.kept, world.run(run).used.kept_bytes);
+    let lent = world.run(child).limits.kept;
+    assert!(lent < limit && lent >= limit - used, "{lent} of {limit}");
+    let before = world.run(run).used.kept_bytes;
+    let prompted = world.run(child).next_step;
+    let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
+    world.advance(child, vec![Move::Prompt { request, model }]);
+    let usage = Usage { kept_bytes: 5000, ..Usage::default() };
+    let reply = Move::Reply { prompted, reply: BlobHash::of(b"reply"), usage, model: None };
+    world.advance(child, vec![reply]);
+    let own = world.run(child).used.kept_bytes;
+    assert!(own > 5000, "the steps of the journal count too: {own}");
+    assert_eq!(world.run(run).used.kept_bytes - before, own);
+    world.advance(child, vec![Move::Finish { outcome: RunOutcome::Done(Value::string("done")) }]);
+    let (caller, child) = (world.run(run).used.kept_bytes, world.run(child).used.kept_bytes);
+    assert!(caller > before + child && child > own, "{caller} {before} {child} {own}");
+}
+
+#[test]
 fn model_token_limit_is_shared_by_all_calls() {
     let mut world = Fixture::new();
     let mut program = program("model");

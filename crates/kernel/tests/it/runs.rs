@@ -246,7 +246,7 @@ fn each_child_sees_only_its_own_document() {
 }
 
 fn usage(tokens: u64) -> kernel::run::Usage {
-    kernel::run::Usage { input_tokens: tokens, output_tokens: 0, model_ms: 0, usd_micros: 0 }
+    kernel::run::Usage { input_tokens: tokens, ..kernel::run::Usage::default() }
 }
 
 /// Records one request of the run to its model, and the tokens that it used.

@@ -47,6 +47,9 @@ pub(crate) trait Assembly {
     /// When the message reports a failure, or cannot be a part of an answer.
     fn take(&mut self, message: &Value) -> Result<String, ModelError>;
 
+    /// Returns the number of bytes of the text and the calls so far.
+    fn size(&self) -> usize;
+
     /// Returns whether any part of an answer has come.
     fn seen_any(&self) -> bool;
 

@@ -16,6 +16,10 @@ use crate::formats::Assembly;
 
 /// The beginnings of the lines of a stream of events.
 const EVENT_LINES: [&str; 5] = ["data:", "event:", "id:", "retry:", ":"];
+/// The number of bytes between two looks at the size of the reply so far.
+const SIZE_INTERVAL: u64 = 64 << 10;
+/// The maximum number of bytes of JSON for one byte of a text, as `\u00e9` has.
+const MAX_ESCAPE: u64 = 6;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The maximum number of bytes of a text that is no answer. The rest is not needed for a message.
 const MAX_FOREIGN_TEXT: usize = 64 << 10;
@@ -47,16 +51,21 @@ pub(super) struct Answer {
     /// The last object, for a message about a field that it lacks.
     last: Value,
     pub(super) assembly: Box<dyn Assembly>,
+    /// The maximum number of bytes of the reply's text and calls.
+    max_bytes: u64,
     received: u64,
     unpacked: u64,
     /// The number of bytes of the messages so far, without those that repeat the one before.
     counted: u64,
     /// The digest of the last message.
     last_message: Option<blake3::Hash>,
+    /// The number of received bytes at the last look at the size of the reply.
+    measured: u64,
 }
 
 impl Answer {
-    pub(super) fn new(assembly: Box<dyn Assembly>) -> Self {
+    /// Returns a reader of an answer whose text and calls have at most `max_bytes`.
+    pub(super) fn new(assembly: Box<dyn Assembly>, max_bytes: u64) -> Self {
         Self {
             declared: Framing::SingleMessage,
             packed: None,
@@ -67,10 +76,12 @@ impl Answer {
             unread: None,
             last: Value::Null,
             assembly,
+            max_bytes,
             received: 0,
             unpacked: 0,
             counted: 0,
             last_message: None,
+            measured: 0,
         }
     }
 
@@ -84,13 +95,43 @@ impl Answer {
             Part::Piece(piece) => {
                 self.received += piece.len() as u64;
                 match self.plain(piece)? {
-                    Some(plain) => self.read(&plain, shown),
+                    Some(plain) => {
+                        let is_complete = self.read(&plain, shown)?;
+                        self.check_size(is_complete)?;
+                        Ok(is_complete)
+                    }
                     None => Ok(false),
                 }
             }
-            Part::End => self.end(shown),
+            Part::End => {
+                let is_complete = self.end(shown)?;
+                self.check_size(is_complete)?;
+                Ok(is_complete)
+            }
             Part::Failed(error) => Err(error),
         }
+    }
+
+    /// Refuses a reply that is too long, before the rest of it comes.
+    fn check_size(&mut self, is_complete: bool) -> Result<(), ModelError> {
+        if !is_complete && self.received < self.measured + SIZE_INTERVAL {
+            return Ok(());
+        }
+        self.measured = self.received;
+        match self.assembly.size() as u64 > self.max_bytes {
+            true => Err(self.too_large()),
+            false => Ok(()),
+        }
+    }
+
+    fn too_large(&self) -> ModelError {
+        ModelError::TooLarge { limit: self.max_bytes }
+    }
+
+    /// Returns the maximum number of bytes of an answer that is one message. Its text can be escaped, and other fields
+    /// stand beside it.
+    fn max_whole(&self) -> u64 {
+        self.max_bytes.saturating_mul(MAX_ESCAPE).saturating_add(1 << 20).min(MAX_BODY)
     }
 
     /// Returns the bytes of a piece as they were before they were compressed, or `None` if they are not known yet.
@@ -144,7 +185,15 @@ impl Answer {
             BodyForm::Events(events) => events.push(piece, |event| complete.push(event)),
             BodyForm::Values(values) => values.push(piece, |value| complete.push(value)),
         };
-        fed.map_err(|TooLarge| ModelError::malformed("an event without an end"))?;
+        if let Err(TooLarge) = fed {
+            let is_whole =
+                matches!(self.form, BodyForm::Values(_)) && self.declared == Framing::SingleMessage;
+            return Err(if is_whole {
+                self.too_large()
+            } else {
+                ModelError::malformed("an event without an end")
+            });
+        }
         for message in complete {
             let digest = Some(blake3::hash(&message));
             // A message that repeats the one before, such as a ping, adds nothing to the answer.
@@ -176,7 +225,7 @@ impl Answer {
         let first = *content.first()?;
         if first == b'{' || first == b'[' {
             let is_whole = self.declared == Framing::SingleMessage;
-            let max_bytes = if is_whole { MAX_BODY as usize } else { MAX_EVENT };
+            let max_bytes = if is_whole { self.max_whole() as usize } else { MAX_EVENT };
             return Some(BodyForm::Values(JsonValues::up_to(max_bytes)));
         }
         let begins = |line: &str| content.starts_with(line.as_bytes());

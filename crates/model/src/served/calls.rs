@@ -65,6 +65,12 @@ impl Calls {
         Ok(())
     }
 
+    /// Returns the number of bytes of all calls.
+    pub(crate) fn size(&self) -> usize {
+        let own = |call: &PartialCall| call.id.len() + call.name.len() + call.arguments.len();
+        self.0.iter().map(|call| own(call) + call.signature.as_ref().map_or(0, String::len)).sum()
+    }
+
     /// Returns the call whose pieces come under a number. If the server used the number twice, the last such call is
     /// returned.
     pub(crate) fn at(&mut self, index: u64) -> Option<&mut PartialCall> {

@@ -223,7 +223,7 @@ impl ServedModel {
         let model = &self.endpoint.model;
         let url = self.format.url(&self.endpoint.base_url, model, dialect);
         let body = ExactJson(&self.format.body(request, model, dialect)).to_string();
-        let mut answer = Answer::new(self.format.assembly(request, dialect));
+        let mut answer = Answer::new(self.format.assembly(request, dialect), request.answer_bytes());
         let mut filter = VisibleText::default();
         let mut shown = |text: String| {
             let text = filter.add(text);
@@ -449,7 +449,8 @@ pub fn read_answer(format: &str, stream: bool, bytes: &[u8], step: usize) -> Res
         _ => (Format::Chat, http::Framing::Events),
     };
     let framing = if stream { framing } else { http::Framing::SingleMessage };
-    let mut answer = Answer::new(format.assembly(&Request::default(), Dialect::default()));
+    let request = Request::default();
+    let mut answer = Answer::new(format.assembly(&request, Dialect::default()), request.answer_bytes());
     let pieces = bytes.chunks(step.max(1)).map(|piece| Part::Piece(piece.to_vec()));
     let head = Part::Head { framing, replenished: None };
     for part in [head].into_iter().chain(pieces).chain([Part::End]) {

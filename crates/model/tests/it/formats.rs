@@ -219,6 +219,20 @@ fn endless_answer_is_aborted_in_every_format() {
     }
 }
 
+/// Reported of other programs: openai/openai-python#1316 (a model that repeats itself until something stops it),
+/// ggml-org/llama.cpp#3969 (endless generation).
+#[test]
+fn long_answer_is_refused_in_every_format() {
+    for peer in peers() {
+        let server = Server::new(vec![peer.answer(peer.stream.as_bytes())]);
+        let served = peer.open(&server, Retry::default());
+        let request = Request { max_bytes: Some(2), ..Request::default() };
+        let result = served.complete(&request, &mut |_| {});
+        assert!(matches!(result, Err(ModelError::TooLarge { limit: 2 })), "{}: {result:?}", peer.reference);
+        assert_eq!(server.requests().len(), 1, "it is not asked again");
+    }
+}
+
 #[test]
 fn silent_server_can_be_cancelled_in_every_format() {
     for peer in peers() {

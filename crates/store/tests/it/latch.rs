@@ -93,8 +93,12 @@ type Damage = (&'static str, fn(&Path));
 #[test]
 fn damage_closes_the_store_for_writes() {
     let damages: [Damage; 8] = [
-        ("a page of zeroes", |db| overwrite(db, leaves(&fs::read(db).unwrap(), b"text")[1] * PAGE, &[0; PAGE])),
-        ("a page of noise", |db| overwrite(db, leaves(&fs::read(db).unwrap(), b"text")[2] * PAGE, &noise(PAGE))),
+        ("a page of zeroes", |db| {
+            overwrite(db, leaves(&fs::read(db).unwrap(), b"text")[1] * PAGE, &[0; PAGE])
+        }),
+        ("a page of noise", |db| {
+            overwrite(db, leaves(&fs::read(db).unwrap(), b"text")[2] * PAGE, &noise(PAGE))
+        }),
         ("an inner page", |db| {
             let bytes = fs::read(db).unwrap();
             let inner = (1..bytes.len() / PAGE).find(|n| bytes[n * PAGE] == 2).unwrap();

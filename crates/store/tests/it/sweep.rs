@@ -113,6 +113,29 @@ fn nested_lists_keep_their_bytes() {
 }
 
 #[test]
+fn request_keeps_its_messages_and_the_request_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let blobs = store.blobs();
+    let request = |parts: &[BlobHash]| {
+        let mut bytes = kernel::blob_list::REQUEST_LIST.to_vec();
+        parts.iter().for_each(|hash| bytes.extend(format!("\"{hash}\",").bytes()));
+        blobs.put(&bytes).unwrap()
+    };
+    let [head, first, second] = [b"head", b"one.", b"two."].map(|bytes| blobs.put(bytes).unwrap());
+    let before = request(&[head, first]);
+    let last = request(&[head, before, second]);
+    put(&store, "journal", &row(&last)).unwrap();
+    assert_eq!(sweep(&store).blobs, 0);
+    // A run that is forgotten names nothing any more.
+    put(&store, "journal", &row(&before)).unwrap();
+    assert_eq!(sweep(&store).blobs, 2);
+    assert!([head, first, before].iter().all(|hash| there(&store, hash)));
+    put(&store, "journal", b"{}").unwrap();
+    assert_eq!(sweep(&store).blobs, 3);
+}
+
+#[test]
 fn fresh_and_held_bytes_survive_a_sweep() {
     let dir = tempfile::tempdir().unwrap();
     let leased = Store::open(dir.path(), Options::default()).unwrap();

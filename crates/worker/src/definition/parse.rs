@@ -396,7 +396,7 @@ fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problem
 }
 
 /// The keys of `limits`.
-const LIMITS: [&str; 7] = ["turns", "calls", "depth", "tokens", "usd", "wall", "answer"];
+const LIMITS: [&str; 8] = ["turns", "calls", "depth", "tokens", "usd", "wall", "answer", "kept"];
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     let mut limits = Limits::default();
@@ -414,6 +414,10 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     if let Some(node) = fields.get("tokens") {
         let tokens = problems.amount(node, "`tokens`", units::count, 1..=1_000_000_000_000, "200k");
         limits.tokens = tokens.unwrap_or(limits.tokens);
+    }
+    if let Some(node) = fields.get("kept") {
+        let kept = problems.amount(node, "`kept`", units::bytes, 1 << 20..=1 << 40, "64MiB");
+        limits.kept = kept.unwrap_or(limits.kept);
     }
     if let Some(node) = fields.get("wall") {
         let wall = problems.amount(node, "`wall`", units::duration_ms, 1_000..=365 * 86_400_000, "10m");

@@ -39,7 +39,7 @@ pub fn schema() -> Json {
             "turns": { "type": "integer", "minimum": 1, "maximum": 1000 },
             "calls": { "type": "integer", "minimum": 1, "maximum": 100_000 },
             "depth": { "type": "integer", "minimum": 0, "maximum": 32 },
-            "tokens": amount, "answer": amount, "wall": { "type": "string" }, "usd": { "type": "number", "exclusiveMinimum": 0 } } },
+            "tokens": amount, "answer": amount, "kept": amount, "wall": { "type": "string" }, "usd": { "type": "number", "exclusiveMinimum": 0 } } },
         "model": { "type": "string", "maxLength": 200 },
         "output": pattern,
         "slots": { "type": "object", "propertyNames": names, "additionalProperties": slot },

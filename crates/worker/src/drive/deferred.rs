@@ -50,6 +50,7 @@ fn foresee(run: &mut Run, step: &Move) {
     run.next_step += 1;
     match step {
         Move::Reply { usage, .. } => run.used.add(*usage),
+        Move::Spill { bytes, .. } => run.used.kept_bytes = run.used.kept_bytes.saturating_add(*bytes),
         Move::Complete { proposal, completion } => {
             run.open.remove(proposal);
             if let Completion::Done { provenance, .. } = completion {

@@ -103,7 +103,8 @@ impl Driver<'_> {
                     continue;
                 }
             };
-            let (completion, whole) = spill::spill(self.world, completion)?;
+            let left = self.run.limits.kept.saturating_sub(self.run.used.kept_bytes);
+            let (completion, whole) = spill::spill(self.world, completion, left)?;
             let spilled = whole.map(|whole| spill::spill_move(step, whole));
             let done = Move::Complete { proposal: step, completion };
             if begun.proposal().effect == Effect::Observe {

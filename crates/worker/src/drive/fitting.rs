@@ -5,15 +5,16 @@ use kernel::command::Move;
 use kernel::run::{ConversationView, Trouble};
 use model::Request;
 
-use super::{Driver, Flow, request_bytes};
+use super::{Driver, Flow};
 use crate::reply_limit::reply_limit;
+use crate::stored_request;
 use crate::window::{self, TokenRate};
 
 impl Driver<'_> {
     /// Sets the token limit of a request. If the request would not fit the model's window, the conversation is shown in a
     /// shorter form from here on.
     pub(super) fn fit_to_window(&mut self, request: &mut Request) -> Result<Option<Flow>, Trouble> {
-        let size = request_bytes(request)?.len();
+        let size = stored_request::size(request)?;
         let limits = self.world.limits(&self.run, size);
         let rate = TokenRate::of(self.world, &self.fold)?;
         let cut = self.fold.last_cut();
@@ -29,7 +30,7 @@ impl Driver<'_> {
     /// Shows the conversation in a shorter form from here on, in which a request has at most `allowed` bytes. Returns
     /// `None` if there is no shorter form.
     fn shrink(&mut self, allowed: usize, why: String) -> Result<Option<Flow>, Trouble> {
-        let mut size = |view: ConversationView| Ok(request_bytes(&self.request(view)?)?.len());
+        let mut size = |view: ConversationView| stored_request::size(&self.request(view)?);
         let Some(view) = window::plan(&self.fold, allowed, &mut size)? else { return Ok(None) };
         self.advance(vec![Move::Shrink { view, why }])?;
         Ok(Some(Flow::Continue))
@@ -42,7 +43,7 @@ impl Driver<'_> {
         tokens: Option<u64>,
         limit: Option<u64>,
     ) -> Result<Option<Flow>, Trouble> {
-        let size = request_bytes(request)?.len();
+        let size = stored_request::size(request)?;
         let rate = TokenRate::of(self.world, &self.fold)?;
         // A server that has not named its limit may state it if it is asked.
         let stated =

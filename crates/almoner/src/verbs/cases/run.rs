@@ -205,7 +205,7 @@ fn answer(acting: &Session<'_>, case: &Case, message: MessageNumber) -> Result<(
                 acting.ask(Request::Deny { text: text(), message, entries: Some(no), reason: reason() })?;
             }
         }
-        Some(Body::Budget { .. } | Body::Release { .. }) => {
+        Some(Body::Budget { .. } | Body::Release { .. } | Body::MailQuota { .. }) => {
             acting.ask(Request::Deny { text: text(), message, entries: None, reason: reason() })?;
         }
         _ => {

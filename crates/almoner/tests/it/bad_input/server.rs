@@ -135,7 +135,7 @@ pub(crate) fn costs(tool: &str, arguments: &str, tokens: u64) -> Answer {
     let call = json!({"id": "c1", "type": "function", "function": {"name": tool, "arguments": arguments}});
     let body = json!({
         "choices": [{"message": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}],
-        "usage": {"prompt_tokens": tokens, "completion_tokens": 0},
+        "usage": {"prompt_tokens": tokens - 10, "completion_tokens": 10},
     });
     status("200 OK", "content-type: application/json\r\n", &body.to_string())
 }

@@ -96,7 +96,11 @@ fn dismissal(asked: &PageRequest, view: &MessageView) -> Markup {
     let asks = matches!(
         view.letter.body(),
         Some(
-            Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. } | Body::Release { .. }
+            Body::Approval { .. }
+                | Body::OutcomeUnknown { .. }
+                | Body::Budget { .. }
+                | Body::Release { .. }
+                | Body::MailQuota { .. }
         )
     );
     html! {

@@ -6,6 +6,7 @@ pub mod definition;
 pub mod evaluation;
 pub mod field_spec;
 pub mod form;
+pub mod mail_quota;
 pub mod message_page;
 pub mod narrow;
 pub mod notice;

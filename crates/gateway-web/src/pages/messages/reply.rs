@@ -49,7 +49,7 @@ pub fn reject(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure
     let text = format!("reject {number} -r {}", typed(reason));
     let act = match view.letter.body() {
         // A request for an approval is denied, which is another command than rejecting.
-        Some(Body::Release { .. }) => {
+        Some(Body::Release { .. } | Body::MailQuota { .. }) => {
             let (message, entries, reason) = (number, None, Untrusted::new(reason));
             let text = Untrusted::new(text);
             asked.answer_once(control::protocol::Request::Deny { text, message, entries, reason })?;

@@ -11,6 +11,7 @@ use kernel::grant::EVERY_METHOD;
 use kernel::run::{Run, Shape};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
+use resource::units;
 
 use super::figures::{ObjectNames, called, meter, took};
 use crate::page::{link, parts};
@@ -168,6 +169,8 @@ fn limits(run: &Run) -> Markup {
                 (meter("Money", used.usd_micros, most,
                     &format!("{} of {}", money::dollars(used.usd_micros), money::dollars(most))))
             }
+            (meter("Kept", used.kept_bytes, limits.kept,
+                &format!("{} of {}", units::rounded_bytes(used.kept_bytes), units::rounded_bytes(limits.kept))))
             dt { "Turns" } dd { (limits.turns) }
             dt { "Calls" } dd { (limits.calls) }
             dt { "Depth" } dd { (run.depth) " of " (limits.depth) }

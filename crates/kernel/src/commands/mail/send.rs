@@ -125,6 +125,7 @@ pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Re
         if let Body::Approval { .. }
         | Body::Release { .. }
         | Body::OutcomeUnknown { .. }
+        | Body::MailQuota { .. }
         | Body::Budget { .. } = letter.message.body
         {
             let what = "answer it first: somebody waits for the answer";
@@ -132,6 +133,9 @@ pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Re
         }
         // The asker is told that no answer will come.
         super::request::reject(state, number, Untrusted::new("dismissed without an answer"))?;
+    }
+    if let Body::MailQuota { sender, .. } = &letter.message.body {
+        state.reopen_mail_quota(sender)?;
     }
     state.dismiss(number)?;
     Ok(Reply::Done)

@@ -26,6 +26,7 @@ pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
         Body::Form { .. } => names.extend(["@description", "@fields", "@promise", "@response"]),
         Body::Value { .. } => names.push("@value"),
         Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. } => names.push("@run"),
+        Body::MailQuota { .. } => {}
         Body::Release { .. } => names.extend(["@promise", "@value"]),
         Body::Command { made, .. } => {
             names.push("@description");

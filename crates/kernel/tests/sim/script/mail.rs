@@ -244,6 +244,7 @@ fn raise(world: &mut Simulation) -> Raise {
         tokens: any(),
         usd_micros: any(),
         wall_ms: any(),
+        kept: any(),
         ..Raise::default()
     }
 }

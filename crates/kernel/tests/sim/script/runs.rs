@@ -228,7 +228,14 @@ fn one(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
         3..5 => Move::Reply {
             prompted: world.last_prompt.get(&(actor.number, run.number.0)).copied().unwrap_or(1),
             reply: BlobHash::of(b"reply"),
-            usage: Usage { input_tokens: 5, output_tokens: 2, model_ms: 9, usd_micros: 3 },
+            usage: Usage {
+                input_tokens: 5,
+                output_tokens: 2,
+                model_ms: 9,
+                usd_micros: 3,
+                kept_bytes: 40,
+                ..Usage::default()
+            },
             model: None,
         },
         5 if world.random.one_in(4) => Move::Shrink {

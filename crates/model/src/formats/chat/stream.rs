@@ -47,6 +47,10 @@ impl Assembly for Stream {
         self.ending.has_reason()
     }
 
+    fn size(&self) -> usize {
+        self.text.len() + self.calls.size()
+    }
+
     fn seen_any(&self) -> bool {
         self.seen_any
     }

@@ -132,6 +132,10 @@ impl Assembly for Stream {
         }
     }
 
+    fn size(&self) -> usize {
+        self.text.len() + self.calls.size()
+    }
+
     fn seen_any(&self) -> bool {
         self.seen_any
     }

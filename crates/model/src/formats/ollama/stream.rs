@@ -59,6 +59,10 @@ impl Assembly for Stream {
         Ok(added)
     }
 
+    fn size(&self) -> usize {
+        self.text.len() + self.calls.size()
+    }
+
     fn seen_any(&self) -> bool {
         self.seen_any
     }

@@ -270,6 +270,10 @@ impl Assembly for Stream {
         }
     }
 
+    fn size(&self) -> usize {
+        self.texts.values().map(String::len).sum::<usize>() + self.calls.size()
+    }
+
     fn seen_any(&self) -> bool {
         self.seen_any
     }

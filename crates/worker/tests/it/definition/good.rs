@@ -75,7 +75,7 @@ write:
     ), @r#"
     Some("Sorts documents.") Some("qwen")
     Attachments { max: 1, bytes: 2000, suffixes: [".pdf", ".tar.gz"], types: ["application/pdf", "image/*"] }
-    Limits { turns: 3, calls: 40, depth: 1, tokens: 200000, wall_ms: 600000, usd_micros: Some(500000), answer: None }
+    Limits { turns: 3, calls: 40, depth: 1, tokens: 200000, wall_ms: 600000, usd_micros: Some(500000), answer: None, kept: 67108864 }
     {("out", "write")}
     Some(0.5) [("class", Value { template: Template { text: "{{ output.class }}", place: WorkerFile(470..490) }, expression: "output.class" }), ("n", Data(Number(3))), ("list", List([Text(Template { text: "{{ input.rubric }}!", place: WorkerFile(505..526) }), Data(String("plain"))]))]
     "#);
