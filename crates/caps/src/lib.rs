@@ -20,6 +20,7 @@ pub mod mount;
 mod mount_table;
 mod outbox;
 mod path;
+mod placed_capability;
 pub mod places;
 mod program;
 mod removal;
@@ -39,7 +40,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Pattern};
 use passable::{Limit, Limits, quoting};
-use policy::{Facts, Reach, Subject};
+use policy::{ChangeScope, Facts, Subject};
 use resource::{Kind, Resource};
 
 pub use http::{HostServices, NoHostServices, NoSecret};
@@ -65,7 +66,7 @@ pub trait Capability: Send + Sync {
     fn facts(&self, method: &str, args: &[Value]) -> Facts;
 
     /// Returns the files of this machine that a call may change. A call that only reads changes none.
-    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+    fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope> {
         let _ = (method, args);
         vec![]
     }
@@ -214,7 +215,7 @@ pub fn open_with(
             return Err(OpenError::Kind(target.kind()));
         }
     };
-    Ok(Box::new(places::PlacedCapability { inner, slot: grant.slot.clone(), outside: outside() }))
+    Ok(Box::new(placed_capability::PlacedCapability { inner, slot: grant.slot.clone(), outside: outside() }))
 }
 
 /// Returns the interface of the capabilities of a kind, if this program opens them.

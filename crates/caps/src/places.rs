@@ -1,22 +1,15 @@
-//! The places that calls reach: where a path leads on this machine, and the capability that judges its calls by that.
+//! The places that calls reach: where a path leads on this machine, and what may be changed there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use kernel::Interface;
-use kernel::proposal::{Effect, Finding, Pin, Value};
-use kernel::run::Completion;
-use kernel::started_effect::StartedEffect;
-use policy::places::{became_sending, unknown_places};
-use policy::{Facts, Location, Place, PlaceMeaning, Places, Reach};
+use policy::{ChangeScope, Location, Place, PlaceMeaning, Places};
 use resource::Resource;
 use resource::mcp::ServerTransport;
 use resource::programs::ProgramDirectory;
 
-use crate::http::HostServices;
-use crate::{Capability, Probe, mount_table};
+use crate::mount_table;
 
 /// Directories of this machine whose files its services send, print or start. The Filesystem Hierarchy Standard gives
 /// `/var/spool` to data that waits for later processing, and `/var/mail` to mailboxes.
@@ -57,20 +50,20 @@ fn directory_id(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Returns the reach of a change at one path.
-pub fn entry(argument: &'static str, path: &str) -> Reach {
-    Reach { location: locate_entry(path), is_tree: false, argument }
+pub fn entry(argument: &'static str, path: &str) -> ChangeScope {
+    ChangeScope { location: locate_entry(path), is_tree: false, argument }
 }
 
 /// Returns the reach of a change anywhere below a directory.
-pub fn tree(argument: &'static str, path: &str) -> Reach {
-    Reach { location: locate(path), is_tree: true, argument }
+pub fn tree(argument: &'static str, path: &str) -> ChangeScope {
+    ChangeScope { location: locate(path), is_tree: true, argument }
 }
 
 /// Returns the reaches of a program in its directories. A change in a staged copy reaches nothing before it is applied.
 pub(crate) fn trees<'a>(
     argument: &'static str,
     directories: impl IntoIterator<Item = &'a ProgramDirectory>,
-) -> Vec<Reach> {
+) -> Vec<ChangeScope> {
     let written = directories.into_iter().filter(|given| given.write && given.staged_slot.is_none());
     written.map(|given| tree(argument, &given.path)).collect()
 }
@@ -112,7 +105,7 @@ pub fn working_places(slot: &str, resource: &Resource) -> Vec<Place> {
 
 /// Returns everything that a resource could change on this machine. `staged_from` is the directory behind a staged
 /// copy, to which changes will be applied.
-pub fn whole_reach(resource: &Resource, staged_from: Option<&str>) -> Vec<Reach> {
+pub fn whole_reach(resource: &Resource, staged_from: Option<&str>) -> Vec<ChangeScope> {
     match resource {
         Resource::Directory { path, read_only: false } => vec![tree("path", staged_from.unwrap_or(path))],
         Resource::Programs(programs) => trees("argv", &programs.directories),
@@ -136,11 +129,11 @@ pub struct SpoolReach {
 
 /// Returns the places that send and that a slot could change. `judges_paths` tells whether the calls of the slot name
 /// their paths, so that each call is judged by its own.
-pub fn spool_reach(places: &Places, reaches: &[Reach], judges_paths: bool) -> SpoolReach {
+pub fn spool_reach(places: &Places, scopes: &[ChangeScope], judges_paths: bool) -> SpoolReach {
     let mut all = SpoolReach::default();
-    for (place, reach) in places.sending(reaches) {
+    for (place, scope) in places.sending(scopes) {
         let shown = place.meaning.phrase(&place.location.path);
-        let is_whole = !judges_paths || reach.lies_in(&place.location);
+        let is_whole = !judges_paths || scope.lies_in(&place.location);
         all.is_whole |= is_whole;
         all.phrases.push(match (judges_paths, is_whole) {
             (false, _) => format!("it could write in {shown}, so each call counts as sending and asks"),
@@ -149,93 +142,6 @@ pub fn spool_reach(places: &Places, reaches: &[Reach], judges_paths: bool) -> Sp
         });
     }
     all
-}
-
-/// A capability whose calls are judged by the places that they reach.
-pub(crate) struct PlacedCapability {
-    pub(crate) inner: Box<dyn Capability>,
-    pub(crate) slot: String,
-    pub(crate) outside: Arc<dyn HostServices>,
-}
-
-impl PlacedCapability {
-    /// Returns the reason why a call may not be made now, or `None`: it was judged as one that sends nothing, and
-    /// reaches a place that sends by now.
-    fn problem_of(&self, begun: &StartedEffect) -> Option<Finding> {
-        let proposal = begun.proposal();
-        if proposal.effect == Effect::Commit {
-            return None;
-        }
-        let reaches = self.inner.reaches(&proposal.method, &proposal.args);
-        sending_problem(&reaches, &self.slot, &*self.outside)
-    }
-}
-
-/// Returns the reason why a call that was judged as one that sends nothing may not be made, or `None`.
-pub(crate) fn sending_problem(reaches: &[Reach], slot: &str, outside: &dyn HostServices) -> Option<Finding> {
-    if reaches.is_empty() {
-        return None;
-    }
-    let Some(places) = outside.places() else { return Some(unknown_places()) };
-    places.met(reaches, slot).iter().find(|met| met.meaning.sends()).map(became_sending)
-}
-
-/// Adds the places that a call reaches to its facts.
-pub(crate) fn apply(facts: &mut Facts, reaches: &[Reach], slot: &str, outside: &dyn HostServices) {
-    if reaches.is_empty() {
-        return;
-    }
-    match outside.places() {
-        Some(places) => places.apply(facts, reaches, slot),
-        None => facts.problems.push(unknown_places()),
-    }
-}
-
-impl Capability for PlacedCapability {
-    fn interface(&self) -> &Interface {
-        self.inner.interface()
-    }
-
-    fn schema(&self, method: &str) -> Option<serde_json::Value> {
-        self.inner.schema(method)
-    }
-
-    fn facts(&self, method: &str, args: &[Value]) -> Facts {
-        let mut facts = self.inner.facts(method, args);
-        apply(&mut facts, &self.inner.reaches(method, args), &self.slot, &*self.outside);
-        facts
-    }
-
-    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
-        self.inner.reaches(method, args)
-    }
-
-    fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
-        self.inner.operand(pin)
-    }
-
-    fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
-        self.inner.before(pin)
-    }
-
-    fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {
-        self.inner.blocked_by(method, args)
-    }
-
-    fn perform(&self, begun: &StartedEffect) -> Completion {
-        match self.problem_of(begun) {
-            Some(problem) => Completion::Refused(vec![problem]),
-            None => self.inner.perform(begun),
-        }
-    }
-
-    fn can_be_looked_up(&self, method: &str) -> bool {
-        self.inner.can_be_looked_up(method)
-    }
-
-    fn probe(&self, begun: &StartedEffect) -> Probe {
-        self.inner.probe(begun)
-    }
 }
 
 #[cfg(test)]
@@ -261,10 +167,10 @@ mod tests {
             ("outbox", false, "it could write in the mail spool", true),
             ("out", false, "", false),
         ] {
-            let reach = spool_reach(&places, &[tree("path", &at(path))], judges_paths);
-            assert_eq!(reach.phrases.is_empty(), phrase.is_empty(), "{path}: {reach:?}");
-            assert!(reach.phrases.iter().all(|said| said.contains(phrase)), "{path}: {reach:?}");
-            assert_eq!(reach.is_whole, is_whole, "{path}");
+            let scope = spool_reach(&places, &[tree("path", &at(path))], judges_paths);
+            assert_eq!(scope.phrases.is_empty(), phrase.is_empty(), "{path}: {scope:?}");
+            assert!(scope.phrases.iter().all(|said| said.contains(phrase)), "{path}: {scope:?}");
+            assert_eq!(scope.is_whole, is_whole, "{path}");
         }
     }
 

@@ -112,8 +112,13 @@ fn fill(real: &Path, stage: &Path, purpose: StageUse) -> Result<(), StageError> 
         move |source| StageError::Io { path, source }
     };
     fs::create_dir_all(stage).map_err(failed(stage))?;
-    let from = match walk::open_resolved(real) {
+    let opened = walk::open_resolved(real).and_then(|way| walk::reopen(way.as_fd()));
+    let from = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // A link stands in a path that had none when its directory was bound, a moment ago.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            return Err(StageError::Unsteady { path: real.to_owned() });
+        }
         from => from.map_err(failed(real))?,
     };
     let to = rustix::fs::open(stage, walk::DIRECTORY, Mode::empty());

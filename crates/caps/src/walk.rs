@@ -177,7 +177,7 @@ fn step_with(at: BorrowedFd<'_>, name: impl Arg + Copy, flags: OFlags) -> io::Re
 /// The flags for a directory on the way to another one. They need no right to read it.
 const WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Opens a directory by its absolute path, in which no link may stand.
+/// Opens a directory by its absolute path, in which no link may stand. Its entries can be read after [`reopen`].
 ///
 /// A person's path is resolved once, when a directory is bound. A link that stands in the resolved path by now was put
 /// there since, and is an error (`ELOOP`).

@@ -56,6 +56,15 @@ pub enum Claim {
     ClientDefault,
 }
 
+impl EndoPlace {
+    /// Returns the directory in which only Endo's programs of this user work, if the socket lies at Endo's default path.
+    pub fn own_directory(&self) -> Option<&Path> {
+        let dir = self.socket.parent().filter(|_| self.claim == Claim::ClientDefault)?;
+        let name = dir.file_name()?.to_str()?;
+        (name == "endo" || name.starts_with("endo-")).then_some(dir)
+    }
+}
+
 /// The name of Endo's socket in its directory.
 const ENDO_SOCKET: &str = "captp0.sock";
 

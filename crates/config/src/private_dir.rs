@@ -16,6 +16,9 @@ use rustix::fs::{Mode, OFlags};
 /// The owner that the system reports for files of users who do not exist in this container, such as its host's root.
 const UNKNOWN_OWNER: u32 = 65534;
 
+/// The map of users of a process outside of all containers, in which every user exists.
+const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
+
 /// Creates a directory that only its owner can enter. Refuses an existing one that another user could have created.
 ///
 /// # Errors
@@ -28,6 +31,9 @@ pub fn private_dir(dir: &Path) -> Result<(), Failure> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| fail(e.to_string()))?;
     let opened = open_own(dir).map_err(|e| fail(e.to_string()))?;
     let meta = opened.metadata().map_err(|e| fail(e.to_string()))?;
+    if meta.mode() & 0o1000 != 0 {
+        return Err(fail("is shared by several users: its sticky bit is set".to_owned()));
+    }
     if meta.mode() & 0o077 != 0 {
         opened.set_permissions(Permissions::from_mode(0o700)).map_err(|e| fail(e.to_string()))?;
     }
@@ -79,13 +85,19 @@ pub fn check_shared(dir: &Path) -> Result<(), String> {
         return Err(format!("{shown} is not a directory"));
     }
     let own = rustix::process::geteuid().as_raw();
-    if ![0, own, UNKNOWN_OWNER].contains(&meta.uid()) {
+    if ![0, own].contains(&meta.uid()) && !is_unknown(meta.uid()) {
         return Err(format!("{shown} belongs to another user, who can replace what is in it"));
     }
     match meta.mode() & 0o1002 {
         0o0002 => Err(format!("every user can replace what is in {shown}, since its sticky bit is not set")),
         _ => Ok(()),
     }
+}
+
+/// Returns whether an owner stands for users who do not exist in this container. Outside of containers, it is a user.
+fn is_unknown(owner: u32) -> bool {
+    let users = std::fs::read_to_string("/proc/self/uid_map");
+    owner == UNKNOWN_OWNER && users.is_ok_and(|users| !users.split_whitespace().eq(ALL_USERS))
 }
 
 /// Opens a directory of this user, following no link at its name.
@@ -152,11 +164,14 @@ mod tests {
         std::fs::set_permissions(path("target"), Permissions::from_mode(0o755)).unwrap();
         symlink(path("target"), path("link")).unwrap();
         std::fs::write(path("file"), "x").unwrap();
-        for name in ["link", "file"] {
+        std::fs::create_dir(path("sticky")).unwrap();
+        std::fs::set_permissions(path("sticky"), Permissions::from_mode(0o1777)).unwrap();
+        for name in ["link", "file", "sticky"] {
             assert!(private_dir(&path(name)).is_err(), "{name}");
             assert!(private_dir_among_others(&path(name)).is_err(), "{name}");
         }
         assert_eq!(mode(&path("target")), 0o755, "the mode behind the link is unchanged");
+        assert_eq!(mode(&path("sticky")), 0o1777);
         // A directory of one's own is closed, and a missing one is made closed.
         for name in ["target", "new/deep"] {
             private_dir_among_others(&path(name)).unwrap();
@@ -171,6 +186,12 @@ mod tests {
             assert!(refused.message.raw().contains("not a directory of yours"), "{refused:?}");
             assert_eq!(mode(&path("theirs")), 0o777);
             assert!(private_dir_among_others(&path("theirs/mine")).is_err());
+            // It is also theirs if they call themselves nobody.
+            std::os::unix::fs::chown(path("theirs"), Some(UNKNOWN_OWNER), None).unwrap();
+            std::fs::set_permissions(path("theirs"), Permissions::from_mode(0o1777)).unwrap();
+            let all = std::fs::read_to_string("/proc/self/uid_map").unwrap();
+            let is_refused = check_shared(&path("theirs")).is_err();
+            assert_eq!(is_refused, all.split_whitespace().eq(ALL_USERS));
         }
     }
 

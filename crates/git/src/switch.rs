@@ -113,7 +113,11 @@ pub(crate) fn switch(
     let (mut paths, mut shown) = (Vec::new(), String::new());
     for delta in found.deltas() {
         let path = delta.new_file().path_bytes().or(delta.old_file().path_bytes()).unwrap_or_default();
-        let Ok(path) = std::str::from_utf8(path) else { continue };
+        // A file that cannot be named can be neither shown nor judged.
+        let path = std::str::from_utf8(path).map_err(|_| {
+            let message = "a file that would change has a name that is not UTF-8";
+            Refusal::new("path", "name", message, "nothing: the user does it by hand")
+        })?;
         // A missing file that the branch would create has no status.
         let status = repository.status_file(Path::new(path)).unwrap_or(Status::CURRENT);
         // An interrupted call is repeated: the files that it had already checked out count as done.

@@ -93,9 +93,9 @@ fn protected_file_in(
     writes: bool,
     look: &dyn Fn(&str) -> Option<String>,
 ) -> Option<(String, ProtectionReason)> {
-    let counts = |path: &str| protected(path).filter(|why| is_told(*why, writes));
+    let counts = |path: &str| protected(path).filter(|why| makes_ask(*why, writes));
     // A call could fill a directory elsewhere, and then replace this one with it as a whole.
-    let holds = |path: &str| may_hold(path).filter(|why| writes && is_told(*why, writes));
+    let holds = |path: &str| may_hold(path).filter(|why| writes && makes_ask(*why, writes));
     let written = plain(part);
     if PROCESS_PATHS.iter().any(|place| lies_in(&written, &[(*place).to_owned()])) {
         return Some((written, ProtectionReason::Hidden));
@@ -130,7 +130,7 @@ fn protected_file_in(
 /// Returns whether a name in an argument makes a person look at the call. A file that holds keys always does, and one
 /// that programs obey does where the call can write. The names of build files stand in too many calls, such as
 /// `make -f Makefile`.
-fn is_told(why: ProtectionReason, writes: bool) -> bool {
+fn makes_ask(why: ProtectionReason, writes: bool) -> bool {
     match why {
         ProtectionReason::Keys | ProtectionReason::Hidden => true,
         ProtectionReason::Obeyed | ProtectionReason::Included => writes,

@@ -51,7 +51,7 @@ pub struct Facts {
     pub raises: Option<Effect>,
     /// The places that the call may change and in which a change means more than itself, such as a mail spool.
     pub places: Vec<PlaceFact>,
-    /// The canonical spellings of arguments that name a destination. What policies forbid of one, they forbid of the
+    /// The canonical spellings of arguments that name a destination. A policy that forbids one of them forbids the
     /// call.
     pub canonical: Vec<CanonicalArgument>,
     /// The problems that the capability itself found. Because of them, the call cannot succeed, or the grant forbids

@@ -29,7 +29,7 @@ pub use facts::{
     RunBudget, SecretFact, Subject, WrittenFile,
 };
 pub use judge::{Panel, judge};
-pub use places::{Location, Place, PlaceFact, PlaceMeaning, Places, Reach};
+pub use places::{ChangeScope, Location, Place, PlaceFact, PlaceMeaning, Places};
 pub use rules::{Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;
 pub use trace::{Reading, Sources, TextIndex, Traced, trace};

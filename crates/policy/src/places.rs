@@ -1,7 +1,7 @@
 //! The places of a run: directories in which a change means more than the change itself, such as a mail spool.
 //!
 //! A call is judged by the place that it reaches, whatever slot leads there. One table holds every such place
-//! ([`Places`]). A capability says which places a call may change ([`Reach`]), and [`Places::apply`] adds the meaning
+//! ([`Places`]). A capability says which places a call may change ([`ChangeScope`]), and [`Places::apply`] adds the meaning
 //! to the facts of the call.
 
 use kernel::proposal::{Effect, Finding};
@@ -95,7 +95,7 @@ pub struct Place {
 
 /// The files that a call may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct ChangeScope {
     /// The path of the one entry, or of the directory.
     pub location: Location,
     /// Whether the call may change everything below the path. Otherwise it changes the entry at the path alone.
@@ -104,7 +104,7 @@ pub struct Reach {
     pub argument: &'static str,
 }
 
-impl Reach {
+impl ChangeScope {
     /// Returns whether all that the call may change lies in a place.
     pub fn lies_in(&self, place: &Location) -> bool {
         self.location.is_within(place)
@@ -156,35 +156,38 @@ impl FromIterator<Place> for Places {
 impl Places {
     /// Returns the places that a call may change. `own_slot` is the slot through which the call is made, whose own
     /// places have no further meaning.
-    pub fn met(&self, reaches: &[Reach], own_slot: &str) -> Vec<PlaceFact> {
+    pub fn met(&self, scopes: &[ChangeScope], own_slot: &str) -> Vec<PlaceFact> {
         let mut all: Vec<PlaceFact> = Vec::new();
         for place in &self.0 {
-            let Some(reach) = reaches.iter().find(|reach| reach.meets(&place.location)) else { continue };
+            let Some(scope) = scopes.iter().find(|scope| scope.meets(&place.location)) else { continue };
             if place.meaning.slot() == Some(own_slot) {
                 continue;
             }
             all.push(PlaceFact {
-                argument: reach.argument,
+                argument: scope.argument,
                 path: place.location.path.clone(),
                 meaning: place.meaning.clone(),
-                is_certain: !reach.is_tree,
+                is_certain: !scope.is_tree,
             });
         }
         all
     }
 
     /// Returns the places that send and that these changes may reach.
-    pub fn sending<'a>(&'a self, reaches: &'a [Reach]) -> impl Iterator<Item = (&'a Place, &'a Reach)> {
+    pub fn sending<'a>(
+        &'a self,
+        scopes: &'a [ChangeScope],
+    ) -> impl Iterator<Item = (&'a Place, &'a ChangeScope)> {
         self.0
             .iter()
             .filter(|place| place.meaning.sends())
-            .filter_map(|place| Some((place, reaches.iter().find(|reach| reach.meets(&place.location))?)))
+            .filter_map(|place| Some((place, scopes.iter().find(|scope| scope.meets(&place.location))?)))
     }
 
     /// Adds the places that a call may change to its facts. A call that may change a place that sends counts as one
     /// that sends.
-    pub fn apply(&self, facts: &mut Facts, reaches: &[Reach], own_slot: &str) {
-        let met = self.met(reaches, own_slot);
+    pub fn apply(&self, facts: &mut Facts, scopes: &[ChangeScope], own_slot: &str) {
+        let met = self.met(scopes, own_slot);
         if let Some(sending) = met.iter().find(|place| place.meaning.sends()) {
             facts.raises = facts.raises.max(Some(Effect::Commit));
             facts.line.push_str(&format!(", {}", sending.clause()));
@@ -256,9 +259,9 @@ mod tests {
             (at("/w/outbox/new/r1.eml", &[0, 3, 2, 1]), true, true),
         ] {
             for (is_tree, meets) in [(false, entry), (true, tree)] {
-                let reach = Reach { location: reached.clone(), is_tree, argument: "path" };
+                let scope = ChangeScope { location: reached.clone(), is_tree, argument: "path" };
                 let mut facts = Facts { line: "writes".to_owned(), ..Facts::default() };
-                spools(spool()).apply(&mut facts, &[reach], "out");
+                spools(spool()).apply(&mut facts, &[scope], "out");
                 assert_eq!(facts.raises, meets.then_some(Effect::Commit), "{reached:?} {is_tree}");
                 assert_eq!(facts.places.len(), usize::from(meets), "{reached:?} {is_tree}");
                 assert_eq!(facts.line.contains("the mail spool /w/outbox"), meets, "{}", facts.line);
@@ -271,8 +274,8 @@ mod tests {
         // Somebody has removed the spool, and a call makes it anew.
         let spool = at("/w/outbox", &[0, 2, 1]);
         for (path, meets) in [("/w/outbox/a.eml", true), ("/w/outbox", true), ("/w/other", false)] {
-            let reach = Reach { location: at(path, &[0, 2, 1]), is_tree: false, argument: "path" };
-            assert_eq!(spools(spool.clone()).met(&[reach], "out").len(), usize::from(meets), "{path}");
+            let scope = ChangeScope { location: at(path, &[0, 2, 1]), is_tree: false, argument: "path" };
+            assert_eq!(spools(spool.clone()).met(&[scope], "out").len(), usize::from(meets), "{path}");
         }
     }
 
@@ -280,11 +283,11 @@ mod tests {
     fn shared_directory_is_named_without_raising() {
         let meaning = PlaceMeaning::Server { slot: "fs".to_owned(), server: "files".to_owned() };
         let places: Places = [Place { location: at("/w", &[2, 1]), meaning }].into_iter().collect();
-        let reach = Reach { location: at("/w/a.txt", &[0, 2, 1]), is_tree: false, argument: "path" };
+        let scope = ChangeScope { location: at("/w/a.txt", &[0, 2, 1]), is_tree: false, argument: "path" };
         let mut facts = Facts::default();
-        places.apply(&mut facts, std::slice::from_ref(&reach), "out");
+        places.apply(&mut facts, std::slice::from_ref(&scope), "out");
         assert_eq!((facts.raises, facts.places.len()), (None, 1));
         // The server's own calls have no second meaning there.
-        assert!(places.met(&[reach], "fs").is_empty());
+        assert!(places.met(&[scope], "fs").is_empty());
     }
 }

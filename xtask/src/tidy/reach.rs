@@ -113,6 +113,7 @@ const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
     ("crates/caps/src/mount/look.rs", &[Files], "directories of Endo's clients"),
     ("crates/caps/src/mount/mod.rs", &[Files], "directories of Endo's clients"),
     ("crates/caps/src/outbox/mod.rs", &[Files], "the mail spool"),
+    ("crates/caps/src/places.rs", &[Files], "looks where a path leads, by its links, directories and mounts"),
     ("crates/caps/src/program/endow.rs", &[Files], "looks at the programs that a person names"),
     ("crates/caps/src/program/scratch.rs", &[Files, Processes], "makes a directory for each call, removes it, and looks whose others are"),
     ("crates/caps/src/removal.rs", &[Files], "removes directories in which programs have worked"),

@@ -102,9 +102,7 @@ fn unbound(acting: &Session<'_>) -> Result<Vec<Untrusted>, Failure> {
             all.push(Untrusted::new(format!("the server `{name}` of mcp.json, which works in {dirs}")));
         }
     }
-    let here = std::env::current_dir().and_then(std::fs::canonicalize);
-    let project = here.map(|here| trust::nearest(&here)).ok().map(|path| trust::File::load(&path));
-    if let Some(project) = project.transpose()?.flatten() {
+    if let Some(project) = trust::project_here()? {
         for (worker, given) in project.workers()? {
             all.extend(given.endow.iter().filter_map(|endowment| of_project(&worker, endowment)));
         }
@@ -179,7 +177,12 @@ fn check(acting: &Session<'_>, file: &Path, whose: PolicyOwner) -> ExitResult {
     let rows: Vec<_> = policies.policies().into_iter().map(row).collect();
     output::listing(&list(&rows, policies.examples()))?;
     if rows.iter().any(|row| row.is_of_files) {
-        output::report(&exceptions(&rows, &unbound(acting)?));
+        output::report(&match unbound(acting) {
+            Ok(unbound) => exceptions(&rows, &unbound),
+            Err(failure) => {
+                format!("note: the exceptions cannot be listed: {}\n", failure.message.visible_line())
+            }
+        });
     }
     Ok(Exit::Ok)
 }

@@ -215,7 +215,7 @@ fn spool_of_another_run_or_worker_counts_as_well() {
     other.almoner(&first).expect(0);
     other.almoner(&["stop"]).expect(0);
     expect_asked(&other, &["-e", "out=.:rw", "--allow", "out.write"], "another run");
-    // What is staged asks too, and is only put into the spool by its name.
+    // A staged change asks too, and is only put into the spool by its name.
     let staged = home("out: dir rw", std::slice::from_ref(&write));
     staged.write("first.worker", "---\nslots: { box: outbox }\n---\nSay it.\n");
     staged.write("first.json", json!([{ "turns": [{ "text": "said" }] }]).to_string());
@@ -230,7 +230,7 @@ fn spool_of_another_run_or_worker_counts_as_well() {
 }
 
 #[test]
-fn approval_of_a_write_does_not_send_where_a_spool_came_later() {
+fn approved_write_does_not_send_into_a_later_spool() {
     let write = ("out_write", json!({ "path": "outbox/r1-9.eml", "content": MAIL }));
     let home = home("out: dir rw", std::slice::from_ref(&write));
     run(&home, &["-e", "out=.:rw"]).expect(7);

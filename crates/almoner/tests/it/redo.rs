@@ -99,7 +99,7 @@ fn apply_after_undo_gives_back_all_that_the_run_left() {
             home.almoner(&["apply", "r1"]).expect(0);
             assert_eq!(tree(&home), after);
         }
-        // What somebody has changed since is left alone both ways.
+        // Both ways leave alone a file that somebody has changed since.
         home.write("out/a.md", "mine\n");
         home.almoner(&["undo", "r1"]).expect(8);
         assert_eq!(home.read("out/a.md"), "mine\n");
@@ -153,7 +153,7 @@ fn apply_after_an_interrupted_undo_loses_nothing() {
     }
 }
 
-/// A run in the directory itself has no copy. What an undo takes is kept as bytes that the journal names.
+/// A run in the directory itself has no copy. The journal names the bytes that an undo takes, so that they are kept.
 #[test]
 fn undone_work_of_a_run_without_a_copy_is_kept() {
     let home = home(json!([

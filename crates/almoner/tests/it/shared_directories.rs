@@ -70,7 +70,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn socket_directory_of_others_is_left_alone_and_told() {
+fn socket_directory_of_others_is_reported_and_unchanged() {
     let is_root = rustix::process::getuid().is_root();
     for trap in ["link", "file", "theirs", "replaceable"] {
         if trap == "theirs" && !is_root {

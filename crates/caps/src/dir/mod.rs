@@ -34,7 +34,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::{quoting, visible_line};
-use policy::{CanonicalArgument, Facts, Reach};
+use policy::{CanonicalArgument, ChangeScope, Facts};
 
 use crate::path::{self, Plain, Purpose};
 use crate::places;
@@ -424,7 +424,7 @@ impl Capability for DirCapability {
         facts
     }
 
-    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+    fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope> {
         let Ok(call) = Call::parse(method, args) else { return vec![] };
         let root = self.names.last().map_or("", String::as_str).trim_end_matches('/');
         let at = |argument, path: &Plain| places::entry(argument, &format!("{root}/{}", path.as_str()));

@@ -21,7 +21,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::visible_line;
-use policy::{Facts, KeySighting, PathFact, Reach};
+use policy::{ChangeScope, Facts, KeySighting, PathFact};
 use resource::repository::Repository;
 
 pub(crate) use interface::{CHANGING, interface};
@@ -177,18 +177,18 @@ impl Capability for GitCapability {
     }
 
     /// Returns the files that a branch would change in the working tree. The other methods change only what git keeps.
-    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+    fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope> {
         let root = self.repository.path.trim_end_matches('/');
-        let mut reaches = Vec::new();
+        let mut scopes = Vec::new();
         if self.repository.write && CHANGING.contains(&method) {
-            reaches.push(places::entry("method", &format!("{root}/.git")));
+            scopes.push(places::entry("method", &format!("{root}/.git")));
         }
         if method == "switch"
             && let Ok(answer) = self.look(method, args)
         {
-            reaches.extend(answer.paths.iter().map(|path| places::entry("name", &format!("{root}/{path}"))));
+            scopes.extend(answer.paths.iter().map(|path| places::entry("name", &format!("{root}/{path}"))));
         }
-        reaches
+        scopes
     }
 
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {

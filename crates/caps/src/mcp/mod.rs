@@ -27,7 +27,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{Interface, id::BlobHash};
 use passable::{Quoting, quoting, visible_line};
-use policy::{Destination, Facts, Outlet, Reach, WebGrant};
+use policy::{ChangeScope, Destination, Facts, Outlet, WebGrant};
 use resource::mcp::{PinnedTool, ServerTransport, ToolServer};
 use resource::web::Web;
 use serde_json::{Map, Value as Json};
@@ -342,8 +342,8 @@ impl Capability for McpCapability {
         facts
     }
 
-    /// Returns the directories of the server. Nobody can tell which of its tools writes there.
-    fn reaches(&self, _: &str, _: &[Value]) -> Vec<Reach> {
+    /// Returns the directories of the server, because any of its tools may write there.
+    fn change_scopes(&self, _: &str, _: &[Value]) -> Vec<ChangeScope> {
         match &self.server.line {
             ServerTransport::Program(program) => places::trees("method", &program.directories),
             ServerTransport::Web(_) => vec![],

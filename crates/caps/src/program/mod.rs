@@ -17,7 +17,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::{quoting, visible_line};
-use policy::{Facts, ProgramFact, Reach, SecretFact};
+use policy::{ChangeScope, Facts, ProgramFact, SecretFact};
 use resource::programs::{EndowedProgram, Programs};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
@@ -322,7 +322,7 @@ impl Capability for ProgramCapability {
         }
     }
 
-    fn reaches(&self, _: &str, _: &[Value]) -> Vec<Reach> {
+    fn change_scopes(&self, _: &str, _: &[Value]) -> Vec<ChangeScope> {
         places::trees("argv", &self.programs.directories)
     }
 

@@ -22,6 +22,9 @@ const PREFIX: &str = "almoner-call-";
 /// The owner that the system reports for files of users who do not exist in this container, such as its host's root.
 const UNKNOWN_OWNER: u32 = 65534;
 
+/// The map of users of a process outside of all containers, in which every user exists.
+const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
+
 /// The maximum number of names that one sweep looks at.
 const MAX_NAMES: usize = 1_000_000;
 
@@ -98,8 +101,8 @@ fn open_shared(place: &Path) -> io::Result<OwnedFd> {
     let shared = rustix::fs::open(place, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&shared)?;
     let mode = Mode::from_raw_mode(stat.st_mode);
-    let trusted = [0, rustix::process::geteuid().as_raw(), UNKNOWN_OWNER];
-    let is_trusted_owner = trusted.contains(&stat.st_uid);
+    let own = rustix::process::geteuid().as_raw();
+    let is_trusted_owner = [0, own].contains(&stat.st_uid) || is_unknown(stat.st_uid);
     let is_open = mode.contains(Mode::WOTH) && !mode.contains(Mode::SVTX);
     if is_trusted_owner && !is_open {
         return Ok(shared);
@@ -109,6 +112,12 @@ fn open_shared(place: &Path) -> io::Result<OwnedFd> {
         passable::visible_line(&place.to_string_lossy())
     );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+}
+
+/// Returns whether an owner stands for users who do not exist in this container. Outside of containers, it is a user.
+fn is_unknown(owner: u32) -> bool {
+    let users = std::fs::read_to_string("/proc/self/uid_map");
+    owner == UNKNOWN_OWNER && users.is_ok_and(|users| !users.split_whitespace().eq(ALL_USERS))
 }
 
 /// Returns the lock on a directory of this user, if it still exists and no other process holds the lock.

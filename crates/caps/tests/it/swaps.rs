@@ -20,7 +20,7 @@ use rustix::fs::{Mode, RenameFlags};
 use crate::bench::CANARY;
 
 /// The longest time that a part of these tests may take. Waiting for a pipe would take for ever.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PART_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[expect(clippy::exit, reason = "a thread that waits for ever cannot be ended otherwise")]
 /// Exchanges the two names of each pair in a directory, again and again, while `work` is done.
@@ -42,7 +42,7 @@ fn while_swapping(place: &Path, pairs: &[(&str, &str)], work: impl FnOnce() + Se
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             let _ = over.send(done.is_ok());
         });
-        let done = finished.recv_timeout(PATIENCE);
+        let done = finished.recv_timeout(PART_TIMEOUT);
         is_over.store(true, Ordering::Relaxed);
         if done == Err(mpsc::RecvTimeoutError::Timeout) {
             eprintln!("something waits for ever");

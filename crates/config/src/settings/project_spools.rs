@@ -1,7 +1,7 @@
 //! The mail spools that the slots of a project's worker would reach, as far as the project's file tells.
 
 use caps::places::{self, SpoolReach};
-use policy::{Places, Reach};
+use policy::{ChangeScope, Places};
 use resource::programs::staged_slot;
 use resource::{Endowment, Kind, ResourceSpec};
 
@@ -23,7 +23,7 @@ pub(super) fn lines(endow: &[Endowment], kind: &dyn Fn(&str) -> Option<Kind>) ->
 }
 
 fn spool_reach(places: &Places, given: &Endowment) -> SpoolReach {
-    let reaches: Vec<Reach> = match &given.fill {
+    let scopes: Vec<ChangeScope> = match &given.fill {
         ResourceSpec::Path(path) if path.write || path.stage => vec![places::tree("path", &path.path)],
         ResourceSpec::Git(git) if git.write => vec![places::tree("path", &git.path)],
         ResourceSpec::Program(program) => {
@@ -33,5 +33,5 @@ fn spool_reach(places: &Places, given: &Endowment) -> SpoolReach {
         }
         _ => return SpoolReach::default(),
     };
-    places::spool_reach(places, &reaches, !matches!(given.fill, ResourceSpec::Program(_)))
+    places::spool_reach(places, &scopes, !matches!(given.fill, ResourceSpec::Program(_)))
 }

@@ -110,6 +110,18 @@ pub fn nearest(dir: &Path) -> PathBuf {
     within.map(|above| above.join(NAME)).find(|path| is_there(path)).unwrap_or(here)
 }
 
+/// Returns the project file for the current directory, trusted or not, if there is one.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn project_here() -> Result<Option<File>, Failure> {
+    match std::fs::canonicalize(".") {
+        Ok(here) => File::load(&nearest(&here)),
+        // The current directory is gone, and so no file is in it.
+        Err(_) => Ok(None),
+    }
+}
+
 /// The endowments that a trusted project file gives to one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endowed {

@@ -133,7 +133,10 @@ fn endo(place: &Place) -> Option<Check> {
         return None;
     }
     let dir = place.endo.socket.parent()?;
-    let found = private_dir::inspect(dir);
+    let found = match place.endo.own_directory() {
+        Some(dir) => private_dir::inspect(dir),
+        None => private_dir::check_shared(dir),
+    };
     Some(Check {
         id: "endo".to_owned(),
         ok: found.is_ok(),

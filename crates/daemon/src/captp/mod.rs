@@ -141,8 +141,9 @@ fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathB
 
 /// Writes a failure to listen to the log.
 fn note_failure<T>(listened: Result<T, Failure>) -> Option<T> {
-    let note =
-        |failure: &Failure| log::line(&format!("no listener for Endo's clients: {}", failure.message.raw()));
+    let note = |failure: &Failure| {
+        log::line(&format!("no listener for Endo's clients: {}", failure.message.visible_line()))
+    };
     listened.inspect_err(note).ok()
 }
 
@@ -152,7 +153,7 @@ fn note_failure<T>(listened: Result<T, Failure>) -> Option<T> {
 /// When the directory belongs to another user, or another user listens there.
 fn listen_at_default(shared: &Arc<ListenerState>, place: &Place) -> Result<Option<PathBuf>, Failure> {
     let socket = &place.endo.socket;
-    if let Some(dir) = socket.parent() {
+    if let Some(dir) = place.endo.own_directory() {
         // The path lies among temporary files if there is no directory for this session.
         private_dir_among_others(dir)?;
     }

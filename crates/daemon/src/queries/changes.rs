@@ -565,9 +565,10 @@ pub fn keep_present(daemon: &HostDaemon, tasks: &mut [PathTask], rule: KeepRule)
                     task.replaced.kept = Some(kept);
                     continue;
                 }
-                Err(failure) => {
-                    (bytes.len() as u64, format!("the store cannot keep it: {}", failure.message.raw()))
-                }
+                Err(failure) => (
+                    bytes.len() as u64,
+                    format!("the store cannot keep it: {}", failure.message.visible_line()),
+                ),
             },
             FileContent::Large { bytes } => {
                 let (most, size) = (document::size(task.change.max_kept_bytes), document::size(bytes));

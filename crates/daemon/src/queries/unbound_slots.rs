@@ -13,8 +13,8 @@ use control::exit::Failure;
 /// The maximum number of slots in one answer.
 const MAX_SLOTS: usize = 100;
 
-/// Returns a line for each slot of an unfinished run whose program or tool server works in directories. Nobody can tell
-/// beforehand which files it will read or write.
+/// Returns a line for each slot of an unfinished run whose program or tool server works in directories. The files that it
+/// will read or write are unknown before it runs.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -8,7 +8,7 @@ use kernel::command::{Binding, Target};
 use kernel::formula::Formula;
 use kernel::table;
 use passable::{Untrusted, shell_word, visible_line};
-use policy::{Places, Reach};
+use policy::{ChangeScope, Places};
 use resource::Resource;
 
 use crate::queries::changes::{Change, PathTask};
@@ -38,7 +38,7 @@ impl SpoolWarnings<'_> {
     /// Returns the places that send and that the slot of a binding could change.
     pub fn of(&self, binding: &Binding) -> SpoolReach {
         let Some((resource, staged_from)) = self.target(binding) else { return SpoolReach::default() };
-        let reaches: Vec<Reach> = places::whole_reach(&resource, staged_from.as_deref());
+        let scopes: Vec<ChangeScope> = places::whole_reach(&resource, staged_from.as_deref());
         let judges_paths = matches!(resource, Resource::Directory { .. } | Resource::Repository(_));
         let changes = |method: &String| {
             let effect = caps::interface_of(resource.kind())
@@ -48,13 +48,13 @@ impl SpoolWarnings<'_> {
         if judges_paths && !binding.methods.iter().any(changes) {
             return SpoolReach::default();
         }
-        places::spool_reach(&self.places, &reaches, judges_paths)
+        places::spool_reach(&self.places, &scopes, judges_paths)
     }
 
     /// Returns the place that sends and that holds a file, as a phrase.
     pub fn of_file(&self, path: &str) -> Option<String> {
-        let reach = [places::entry("path", path)];
-        let found = self.places.sending(&reach).next();
+        let scope = [places::entry("path", path)];
+        let found = self.places.sending(&scope).next();
         found.map(|(place, _)| place.meaning.phrase(&place.location.path))
     }
 

@@ -1,5 +1,8 @@
 //! Tests of the changes to a repository, and of the cases that leave it alone.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use git::Call;
 use serde_json::json;
 
@@ -96,6 +99,18 @@ fn call_with_outdated_pins_changes_nothing() {
     let looked = yard.ask(switch("topic")(None)).unwrap().pins;
     yard.git(&["branch", "-f", "topic", "HEAD~1"]);
     assert_eq!(yard.refused(switch("topic")(Some(looked))), "git/changed");
+}
+
+#[test]
+fn branch_with_a_name_that_cannot_be_shown_is_refused() {
+    let yard = TestRepository::new();
+    yard.git(&["checkout", "-qb", "odd"]);
+    // No card could show this file, and no policy could judge it by its name.
+    std::fs::write(yard.root().join(OsStr::from_bytes(b"x\xff.sh")), "x\n").unwrap();
+    yard.git(&["add", "."]);
+    yard.git(&["commit", "-qm", "Odd"]);
+    yard.git(&["checkout", "-q", "main"]);
+    assert_eq!(yard.refused(switch("odd")(None)), "git/path");
 }
 
 #[test]

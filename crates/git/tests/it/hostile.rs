@@ -206,12 +206,15 @@ fn plant(yard: &TestRepository, name: &[u8], is_deep: bool) {
         |entry: &[u8], mode: &str, id: &str| [mode.as_bytes(), b" ", entry, b"\0", &binary(id)].concat();
     let hash = |raw: &[u8]| git(&["hash-object", "-t", "tree", "-w", "--literally", "--stdin"], raw);
     let blob = git(&["hash-object", "-w", "--stdin"], b"evil\n");
-    let mut raw = write(name, "100644", &blob);
+    let mut bad = (name.to_vec(), write(name, "100644", &blob));
     if is_deep {
-        raw = write(b"zz", "40000", &hash(&raw));
+        bad = (b"zz".to_vec(), write(b"zz", "40000", &hash(&bad.1)));
     }
     let base = yard.git(&["rev-parse", "HEAD:a.txt"]);
-    let tree = hash(&[write(b"a.txt", "100644", &base), raw].concat());
+    // A lookup needs the entries in their order.
+    let mut entries = [(b"a.txt".to_vec(), write(b"a.txt", "100644", &base)), bad];
+    entries.sort();
+    let tree = hash(&entries.map(|(_, raw)| raw).concat());
     let head = yard.git(&["rev-parse", "HEAD"]);
     let commit = yard.git(&["commit-tree", &tree, "-p", &head, "-m", "evil"]);
     yard.git(&["update-ref", "refs/heads/evil", &commit]);
@@ -252,7 +255,7 @@ fn tree_with_impossible_names_is_refused_by_name() {
             let plain = shown.replace('\u{200c}', "");
             assert!(refused.message.contains(&shown) || refused.message.contains(&plain), "{refused:?}");
         }
-        // What else the commit holds can still be looked at.
+        // The other files of the commit can still be looked at.
         let seen =
             yard.value(Call::Show { revision: "evil".to_owned(), path: Some("a.txt".to_owned()), offset: 0 });
         assert!(seen.to_string().contains("one"), "{seen}");
@@ -290,17 +293,30 @@ fn settings_that_include_other_files_are_used_or_named() {
     // The included file is missing, as on another machine. Git goes on, too.
     yard.git(&["config", "include.path", "/nowhere/at/all"]);
     assert_eq!(yard.value(Call::Status)["branch"], "main");
-    // It cannot be read. A directory stands for a file that this process may not open.
+    // It may not be read, as in the confined process.
     let secret = yard.path("home/company-secret-name");
-    std::fs::create_dir(&secret).unwrap();
+    std::fs::write(&secret, "[user]\n\tname = Ada\n").unwrap();
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o000)).unwrap();
     for key in ["include.path", "includeIf.onbranch:main.path"] {
         let yard = TestRepository::new();
         yard.git(&["config", key, secret.to_str().unwrap()]);
         for call in looks() {
-            let refused = yard.ask(call).unwrap_err();
+            let refused = without_capabilities(|| yard.ask(call).unwrap_err());
             assert_eq!(refused.rule, "git/include", "{key} {refused:?}");
             let told = format!("{refused:?}");
             assert!(told.contains("include.path") && !told.contains("secret"), "{told}");
         }
     }
+}
+
+/// Does the work in a thread that permissions stop, also if the tests run as root.
+fn without_capabilities<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let confined = || {
+        let none = CapabilitySet::empty();
+        set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+            .unwrap();
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(confined).join().unwrap())
 }

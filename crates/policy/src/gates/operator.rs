@@ -175,7 +175,7 @@ fn respelled(context: &Context<'_>) -> Vec<OtherForm> {
     forms
 }
 
-/// Returns the mails that a change in a mail spool may amount to. Nobody knows their addresses and words, so these are
+/// Returns the mails that a change in a mail spool may amount to. Their addresses and words are unknown, so these are
 /// empty, and a policy that lets mail go to some addresses alone forbids the change.
 fn as_mails(context: &Context<'_>) -> Vec<OtherForm> {
     let spools = context.facts.places.iter().filter(|place| place.meaning == PlaceMeaning::Spool);

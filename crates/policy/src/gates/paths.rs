@@ -26,12 +26,12 @@ fn judge(context: &Context<'_>) -> Ruling {
     let problems = if is_silent { Vec::new() } else { context.facts.problems.clone() };
     let mut rulings = vec![Ruling::deny_any(problems)];
     rulings.extend(context.facts.paths.iter().filter_map(|fact| guarded(context, fact)));
-    rulings.extend(context.facts.keys.iter().map(told));
+    rulings.extend(context.facts.keys.iter().map(key_question));
     Ruling::strictest(rulings)
 }
 
 /// Returns the question about text that would be read, and that holds what looks like a key.
-fn told(sighting: &KeySighting) -> Ruling {
+fn key_question(sighting: &KeySighting) -> Ruling {
     let shown = visible_line(&sighting.place);
     Ruling::ask(
         Lift::Permission,

@@ -26,7 +26,7 @@ fn is_executable_place(parts: &[&str]) -> bool {
 }
 
 /// Returns the words of a name, in lower case. `accessTokens.json` has the words `access`, `tokens` and `json`.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub(super) fn split_name(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
     for (at, letter) in letters.iter().enumerate() {
@@ -82,7 +82,7 @@ mod tests {
             ("__init__", "init"),
             ("", ""),
         ] {
-            assert_eq!(words(name).join(" "), expected);
+            assert_eq!(split_name(name).join(" "), expected);
         }
     }
 

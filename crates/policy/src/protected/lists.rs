@@ -53,7 +53,7 @@ pub(super) struct Row {
 
 /// The words of file names that say that a file holds keys.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct NameWords {
     /// Words that follow each other in a name with an ending, or that are a whole name.
     pub(super) some: Vec<Vec<String>>,
     /// Words that follow each other in any name.
@@ -69,7 +69,7 @@ pub(super) struct Lists {
     set: GlobSet,
     /// The reasons and patterns of the directories above what a pattern names.
     above: (Vec<ProtectionReason>, GlobSet),
-    pub(super) words: Words,
+    pub(super) words: NameWords,
 }
 
 /// Returns the lists, or `None` if a data file cannot be read. A test reads them, so this never happens in a program
@@ -83,7 +83,7 @@ impl Lists {
     fn read(texts: &[&str]) -> Option<Lists> {
         let (mut rows, mut set) = (Vec::new(), GlobSetBuilder::new());
         let (mut reasons, mut above) = (Vec::new(), GlobSetBuilder::new());
-        let mut words = Words::default();
+        let mut words = NameWords::default();
         let mut add = |kind: RowKind, pattern: &str| -> Option<()> {
             let (named, is_tree) = match pattern.strip_suffix("/**") {
                 Some(named) => (named, true),

@@ -7,9 +7,9 @@ mod classes;
 mod included;
 mod lists;
 
-use classes::{is_of_programs, is_source, words};
+use classes::{is_of_programs, is_source, split_name};
 pub use included::IncludedFiles;
-use lists::{Lists, RowKind, Words, lists};
+use lists::{Lists, NameWords, RowKind, lists};
 
 /// The reason why a file is protected.
 // From the reason that counts most to the one that counts least.
@@ -89,12 +89,12 @@ impl Compared {
             return false;
         }
         let name = self.last.trim_start_matches('.');
-        let (all, has_ending) = (words(name), name.contains('.'));
-        let stem = words(name.split('.').next().unwrap_or(name));
+        let (all, has_ending) = (split_name(name), name.contains('.'));
+        let stem = split_name(name.split('.').next().unwrap_or(name));
         let follow = |row: &Vec<String>| all.windows(row.len()).any(|some| some == row.as_slice());
         let is_some = |row: &Vec<String>| if has_ending { follow(row) } else { all == *row };
         let ends = if has_ending { vec![stem.last(), all.last()] } else { vec![] };
-        let Words { some, bare, last } = &lists.words;
+        let NameWords { some, bare, last } = &lists.words;
         some.iter().any(is_some)
             || bare.iter().any(follow)
             || ends.into_iter().flatten().any(|word| last.contains(word))
@@ -128,13 +128,13 @@ pub fn protected(path: &str) -> Option<ProtectionReason> {
 }
 
 /// Returns the reason why a directory is protected with everything in it, or `None` if only some names in it are. The
-/// names of files, such as `password`, do not count: a directory of that name holds code.
+/// words of a name do not count: a directory called `password` holds code.
 pub fn protected_directory(path: &str) -> Option<ProtectionReason> {
     let compared = Compared::new(path)?;
     let Some(lists) = lists() else { return Some(Keys) };
     let rows: Vec<_> = lists.rows(&compared.path()).collect();
     let is_ordinary = rows.iter().any(|row| row.kind == RowKind::Ordinary);
-    let whole = rows.iter().filter(|row| row.is_tree && row.kind != RowKind::Data);
+    let whole = rows.iter().filter(|row| row.kind == RowKind::Keys || row.is_tree);
     let parts: Vec<&str> = compared.lower.iter().map(String::as_str).collect();
     whole
         .filter_map(|row| row.kind.reason())
@@ -461,7 +461,9 @@ mod tests {
             (".ssh", true),
             ("a/.AWS", true),
             (".ssh/sub", true),
-            ("secrets", false),
+            ("src/secrets", true),
+            ("password", false),
+            (".env", true),
             ("src", false),
             (".docker", true),
         ] {

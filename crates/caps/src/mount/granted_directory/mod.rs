@@ -19,11 +19,11 @@ use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::{quoting, visible_line};
-use policy::{Facts, Reach};
+use policy::{ChangeScope, Facts};
 
 use super::{MAX_BYTES, Mount};
 use crate::http::HostServices;
-use crate::{Capability, OpenError, Probe, places};
+use crate::{Capability, OpenError, Probe, placed_capability, places};
 use call::{Call, Op};
 
 pub use interface::interface;
@@ -154,11 +154,11 @@ impl Capability for GrantedDirectory {
         {
             facts.pins = pins.into_iter().collect();
         }
-        places::apply(&mut facts, &self.reaches(method, args), "", &*self.outside);
+        placed_capability::apply(&mut facts, &self.change_scopes(method, args), "", &*self.outside);
         facts
     }
 
-    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+    fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope> {
         let Ok(call) = Call::parse(method, args) else { return vec![] };
         let root = self.path.trim_end_matches('/');
         let at = |way: &Vec<String>| places::entry("path", &format!("{root}/{}", call.path(way)));
@@ -189,8 +189,11 @@ impl Capability for GrantedDirectory {
             Err(finding) => return Completion::Refused(vec![finding]),
         };
         if proposal.effect != Effect::Commit
-            && let Some(problem) =
-                places::sending_problem(&self.reaches(&proposal.method, &proposal.args), "", &*self.outside)
+            && let Some(problem) = placed_capability::sending_problem(
+                &self.change_scopes(&proposal.method, &proposal.args),
+                "",
+                &*self.outside,
+            )
         {
             return Completion::Refused(vec![problem]);
         }

@@ -4,6 +4,8 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use caps::OpenError;
+use caps::undo::Undo;
 use passable::visible_line;
 
 use crate::state::daemon::HostDaemon;
@@ -69,16 +71,19 @@ impl NewDirectories {
     /// Makes all directories that are to be made.
     ///
     /// # Errors
-    /// When the file system fails.
+    /// When the file system fails, or a link stands in a path that had none when it was resolved.
     pub fn make(&self) -> Result<(), Failure> {
         for (slot, path) in self.0.borrow().iter() {
-            std::fs::create_dir_all(path).map_err(|e| directory_failure(slot, &visible_line(path), &e))?;
+            Undo::make(path).map_err(|error| match error {
+                OpenError::Directory { source, .. } => directory_failure(slot, &visible_line(path), &source),
+                other => directory_failure(slot, &visible_line(path), &other),
+            })?;
         }
         Ok(())
     }
 }
 
-fn directory_failure(slot: &str, shown: &str, error: &std::io::Error) -> Failure {
+fn directory_failure(slot: &str, shown: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {error}"))
         .help("check the path and its permissions; a directory that is only read must be there already")
 }
