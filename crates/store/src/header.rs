@@ -82,7 +82,8 @@ pub(crate) fn recognise(dir: &Path) -> Result<bool, OpenError> {
     }
     identify(dir, head)?;
     let log = place::log_of(path);
-    if !log.exists() {
+    // An empty log is as good as none.
+    if fs::metadata(&log).map_or(0, |meta| meta.len()) == 0 {
         let len = fs::metadata(path).map_err(|error| OpenError::from_io(path, &error))?.len();
         let whole = u64::from(page_size(head)) * u64::from(number(head, 28));
         return if len < whole { corrupt(path, "it is cut short") } else { Ok(false) };

@@ -97,7 +97,7 @@ const MAX_GROUP_BYTES: usize = 1 << 20;
 
 /// The maximum time after the opening for which the first write waits for the examination of the file. A small store is
 /// examined within milliseconds, so that no write goes into a damaged one. A large one is examined while it is in use.
-const MAX_EXAMINATION_WAIT: Duration = Duration::from_secs(2);
+const MAX_EXAMINATION_WAIT: Duration = Duration::from_secs(1);
 
 /// The state that the writer shares with the rest of the store.
 pub(crate) struct SharedState {

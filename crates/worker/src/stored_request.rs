@@ -293,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Reported of other programs: langchain-ai/langgraph#7417 (each checkpoint keeps the whole state again, which is
-    /// quadratic in the number of steps), langchain-ai/langgraph#4978 (megabytes for each message of a chat).
+    /// Reported of other programs: langchain-ai/langgraph#7547 (each checkpoint keeps the whole conversation again),
+    /// s2b-dev/smart-second-brain#431 (chat files grow quadratically).
     #[test]
     fn stored_requests_grow_linearly_and_read_back_exactly() {
         let (mut blobs, mut before, mut sums) = (Blobs::default(), None, vec![0]);

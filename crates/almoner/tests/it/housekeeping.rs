@@ -181,7 +181,8 @@ fn export_contains_the_whole_run_and_no_secret() {
         ("definition w", "write:"),
         ("include how.md", "Say what it is."),
         ("reply", "it is one"),
-        ("request", "the first document"),
+        ("request", "almoner request"),
+        ("part of a request", "the first document"),
     ] {
         let found = all.iter().any(|line| {
             let named = line["as"].as_array().is_some_and(|uses| uses.iter().any(|one| one == what));

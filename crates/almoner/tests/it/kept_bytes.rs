@@ -51,8 +51,8 @@ fn size(dir: &Path) -> u64 {
         .sum()
 }
 
-/// Reported of other programs: langchain-ai/langchain#30429, BerriAI/litellm#5185 (budgets that a missing count lifts) and
-/// ollama/ollama#2068 (no count for what the server had in its cache).
+/// Reported of other programs: openai/codex#37138 (a budget that a missing count lifts), ding113/claude-code-hub#700 (a
+/// compatible server costs nothing) and ollama/ollama#2068 (no count for a prompt that the server had in its cache).
 #[test]
 fn server_that_counts_too_little_does_not_lift_a_limit() {
     for usage in [
@@ -107,8 +107,8 @@ fn honest_count_is_shown_as_it_is() {
     assert!(!home.almoner(&["trace", "r1"]).expect(0).out.contains("estimated"));
 }
 
-/// Reported of other programs: langchain-ai/langgraph#7417 (the store fills with checkpoints without a limit),
-/// open-webui/open-webui#18133 (a chat that fills the disk and the memory).
+/// Reported of other programs: RooCodeInc/Roo-Code#2308 (checkpoints take hundreds of gigabytes), bytedance/deer-flow#3011
+/// (a dozen conversations take 135 GB).
 #[test]
 fn run_that_keeps_too_much_asks_and_resumes() {
     let home = home("{ kept: 4MiB, tokens: 100M, turns: 100 }");
@@ -150,15 +150,15 @@ fn answer_that_is_too_long_ends_with_a_plain_reason() {
             };
             status("200 OK", &format!("content-type: {content_type}\r\n"), &body)
         });
-        let said = home.almoner(&run(&server.model())).expect(6);
+        let said = home.almoner(&run(&server.model())).expect(1);
         assert!(said.err.contains("the answer is longer than 4 MiB"), "{}", said.err);
         assert!(size(&home.root()) < 3 << 20, "nothing of it is kept: {}", size(&home.root()));
         assert_eq!(server.requests().len(), 1);
     }
 }
 
-/// Reported of other programs: langchain-ai/langgraph#4978 and langchain-ai/langgraph#7417 (each step keeps the whole
-/// conversation again), All-Hands-AI/OpenHands#5715 (memory grows with every turn).
+/// Reported of other programs: langchain-ai/langgraph#7547 and s2b-dev/smart-second-brain#431 (each step keeps the whole
+/// conversation again).
 #[test]
 fn store_grows_linearly_with_the_turns() {
     let home = home("{ tokens: 1000M, turns: 300 }");
@@ -182,7 +182,9 @@ fn store_grows_linearly_with_the_turns() {
     // The bodies of all requests together have some 70 MB.
     let sent: usize = server.requests().iter().map(|body| body.to_string().len()).sum();
     assert!(sent > 60_000_000, "{sent}");
-    assert!(size(&home.root()) < 16 << 20, "{}", size(&home.root()));
+    // The log of the database is written back when the daemon stops.
+    home.almoner(&["stop"]).expect(0);
+    assert!(size(&home.root()) < 8 << 20, "{}", size(&home.root()));
     // Each request can still be shown, also when others have been collected.
     home.almoner(&["gc"]).expect(0);
     for number in [1, 2, 100, 201] {

@@ -417,7 +417,7 @@ fn data_read_elsewhere_needs_approval_to_reach_a_server() {
 fn reading_tool_that_tells_others_asks_unless_the_user_gave_its_words() {
     let home = home("plain", &[]);
     home.write("w.worker", "---\ninput: { word: string }\nslots: { far: mcp }\n---\nSay {{ input.word }}.\n");
-    // What the server itself has told is foreign to others that its tool reaches.
+    // Results of the server are foreign to the others that its tool reaches.
     script(&home, &[echo("periwinkle"), echo("you said periwinkle"), echo("hello")]);
     let allow = ["word=hello", "--allow", "far.echo"];
     run(&home, "plain[echo:reads]", &allow).expect(0);

@@ -319,7 +319,7 @@ impl Capability for McpCapability {
         let pinned = format!("{}/{}", self.server.name, tool.name);
         facts.pins = BTreeSet::from([Pin { kind: TOOL.to_owned(), name: pinned, digest: Some(tool.digest) }]);
         if let Some(to) = listener(&self.server, tool) {
-            // Others that the tool reaches do not know what its server has told.
+            // Others that the tool reaches do not know the documents of its server.
             let home = (!tool.tells).then(|| format!("mcp:{}/", self.server.name));
             facts.outlet = Some(Outlet { to, home });
         }

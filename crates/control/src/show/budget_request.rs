@@ -48,7 +48,7 @@ impl BudgetRequest {
     pub fn answers(&self) -> String {
         if self.offer.is_after_refusals() {
             return format!(
-                "A yes lets it go on, until calls of one kind are refused {} more times; a no stops it.",
+                "A yes lets it go on until {} more refusals of one kind; a no stops it.",
                 self.offer.refusals
             );
         }
@@ -134,8 +134,7 @@ mod tests {
           This run keeps asking for what you refuse. Stop it, or let it go on.
           ! `outbox.send` was refused 3 times
           So far: 900 tokens in, 70 out, $0.0013.
-          A yes lets it go on, until calls of one kind are refused 3 more times; a no
-              ┆ stops it.
+          A yes lets it go on until 3 more refusals of one kind; a no stops it.
         ");
         refused.answer = Some(Answer::Approved { for_run: false, at_ms: 0 });
         assert!(shown(&refused).ends_with("  ✓ it goes on\n"), "{}", shown(&refused));

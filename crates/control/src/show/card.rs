@@ -498,7 +498,7 @@ mod tests {
             |argument: &str, giver: Giver| ArgumentGiver { argument: argument.to_owned(), part: None, giver };
         one.givers = vec![
             giver("to", Giver::Document { places: vec!["a.txt".to_owned()], is_whole: true }),
-            giver("body", Giver::Nobody),
+            giver("body", Giver::Unknown),
         ];
         let shown = card(vec![one]).render(40);
         // Where a line is continued, the space at its end stays.
@@ -513,9 +513,9 @@ mod tests {
               ┆ /home/me/outbox    r1#9
             to (30 bytes), from a.txt:
               │ archive@records-backup.example
-            body (9 bytes), from the model 
-              ┆ alone: neither you nor what it 
-              ┆ has read gave it:
+            body (9 bytes), from the model
+              ┆ alone: neither you nor what
+              ┆ it has read gave it:
               │ one
               │         two
             ! replaces what is there now

@@ -21,7 +21,7 @@ pub fn quoting(giver: &Giver) -> Quoting {
                 more => listed.and(format!(" and {more} more")),
             }
         }
-        Giver::Nobody => "from the model alone: neither you nor what it has read gave it".into(),
+        Giver::Unknown => "from the model alone: neither you nor what it has read gave it".into(),
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn kind(giver: &Giver) -> &'static str {
         Giver::User { named: Some(_) } => "named",
         Giver::Document { is_whole: true, .. } => "document",
         Giver::Document { is_whole: false, .. } => "partly",
-        Giver::Nobody => "nobody",
+        Giver::Unknown => "nobody",
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn giver_is_told_in_words() {
+    fn giver_is_shown_in_words() {
         let places = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         for (giver, words) in [
             (Giver::User { named: None }, "from you"),
@@ -67,25 +67,25 @@ mod tests {
                 Giver::Document { places: places(&["a", "b", "c", "d"]), is_whole: false },
                 "partly from a, b, c and 1 more",
             ),
-            (Giver::Nobody, "from the model alone: neither you nor what it has read gave it"),
+            (Giver::Unknown, "from the model alone: neither you nor what it has read gave it"),
         ] {
             assert_eq!(quoting(&giver).text(), words);
         }
     }
 
     #[test]
-    fn parts_are_told_only_if_their_givers_differ() {
+    fn parts_are_shown_only_if_their_givers_differ() {
         let part = |part: &str, giver: Giver| ArgumentGiver {
             argument: "to".into(),
             part: Some(part.into()),
             giver,
         };
-        let same = [part("a", Giver::Nobody), part("b", Giver::Nobody)];
-        assert_eq!((of_argument(&same, "to"), of_parts(&same, "to")), (Some(&Giver::Nobody), vec![]));
+        let same = [part("a", Giver::Unknown), part("b", Giver::Unknown)];
+        assert_eq!((of_argument(&same, "to"), of_parts(&same, "to")), (Some(&Giver::Unknown), vec![]));
         let user = Giver::User { named: None };
-        let differ = [part("a", user.clone()), part("b", Giver::Nobody)];
+        let differ = [part("a", user.clone()), part("b", Giver::Unknown)];
         assert_eq!(of_argument(&differ, "to"), None);
-        assert_eq!(of_parts(&differ, "to"), [("a", &user), ("b", &Giver::Nobody)]);
+        assert_eq!(of_parts(&differ, "to"), [("a", &user), ("b", &Giver::Unknown)]);
         assert_eq!((of_argument(&differ, "cc"), of_parts(&differ, "cc")), (None, vec![]));
     }
 }

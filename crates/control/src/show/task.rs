@@ -133,7 +133,8 @@ mod tests {
         let mut out = String::new();
         let rest = task.render(60, &mut out);
         task.render_rest(&rest, 60, &mut out);
-        out
+        // Where a line is continued, the space at its end stays.
+        out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
     /// Asked for of other programs: Kilo-Org/kilocode#14061 and anthropics/claude-code#85023 (a question that does not
@@ -150,8 +151,8 @@ mod tests {
           Your task for r1 `clerk`:
               │ to: ann@example.com
               │ amount: 1000 א 5\u{202E}
-              ⇄ in the order in which it is stored: amount: 1000 … 5\u{
-              ┆ 202E}
+              ⇄ in the order in which it is stored: amount: 1000
+              ┆ … 5\u{202E}
             with a.txt, b\u{20}, c, d, e and 1 more
         ");
         let mut described = task(&[("amount", "7")]);

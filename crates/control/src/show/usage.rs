@@ -33,6 +33,6 @@ mod tests {
         let counted = Usage { input_tokens: 12, output_tokens: 3, ..Usage::default() };
         assert_eq!(describe(&counted), "12 tokens in, 3 out");
         let estimated = Usage { estimated_tokens: 15, usd_micros: 500_000, kept_bytes: 12_800, ..counted };
-        assert_eq!(describe(&estimated), "12 tokens in, 3 out (15 estimated), $0.50, 12.5 KiB kept");
+        assert_eq!(describe(&estimated), "12 tokens in, 3 out (15 estimated), $0.5000, 12.5 KiB kept");
     }
 }

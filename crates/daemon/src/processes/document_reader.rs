@@ -400,7 +400,7 @@ mod tests {
             ),
             ("kill -11 $$", long, "was ended by the signal SIGSEGV"),
             ("exit 3", long, "ended with status 3"),
-            ("printf 'a\\033[2Kb\\n' >&2; exit 3", long, "ended with status 3 (a␛[2Kb)"),
+            ("printf 'a\\033[2Kb\\n' >&2; exit 3", long, "ended with status 3 (a\\u{1B}[2Kb)"),
             ("exit 0", long, "ended with status 0"),
             // No frame, and a frame that says nothing.
             ("echo hello hello hello", long, "gave an answer that means nothing"),

@@ -432,7 +432,6 @@ mod tests {
             grants: BTreeMap::new(),
             limits: Default::default(),
             used: Usage::default(),
-            kept_since: 0,
             state,
             next_step: 1,
             result: id,
@@ -453,6 +452,7 @@ mod tests {
             made: Default::default(),
             given: Default::default(),
             written: 0,
+            kept_since: 0,
             exhausted: None,
             forgotten: false,
         }

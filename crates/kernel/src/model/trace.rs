@@ -66,7 +66,8 @@ pub enum Giver {
         is_whole: bool,
     },
     /// Neither the user nor anything that the run has read. The model made the value.
-    Nobody,
+    #[serde(rename = "nobody")]
+    Unknown,
 }
 
 #[cfg(test)]
@@ -82,7 +83,7 @@ mod tests {
                 Giver::Document { places: vec!["docs/a.txt".into()], is_whole: true },
                 r#"{"argument":"to","giver":"document","places":["docs/a.txt"],"is_whole":true}"#,
             ),
-            (Giver::Nobody, r#"{"argument":"to","giver":"nobody"}"#),
+            (Giver::Unknown, r#"{"argument":"to","giver":"nobody"}"#),
         ] {
             let one = of(giver);
             let text = serde_json::to_string(&one).unwrap();

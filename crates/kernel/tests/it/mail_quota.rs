@@ -29,8 +29,8 @@ fn asked(w: &mut Fixture) -> MessageNumber {
     letter.number
 }
 
-/// Reported of other programs: matrix-org/synapse#3142 (a local user floods rooms without a limit), mastodon/mastodon#21583
-/// (messages of one account fill the store).
+/// Reported of other programs: mail-in-a-box/mailinabox#2166 (no quota, so mail fills the disk), YunoHost/issues#2879 (a
+/// quota that is never enforced, and the sender is not told).
 #[test]
 fn guest_with_a_used_up_mail_quota_waits_for_its_host() {
     let mut w = Fixture::new();

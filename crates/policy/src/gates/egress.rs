@@ -291,9 +291,9 @@ mod tests {
         let (own, other) = ("mcp:gh/inbox", "in/a");
         for (call, decisions, rules) in [
             // Nothing was read yet.
-            (call(None, vec![giver(Giver::Nobody)], &[]), (Allow, Allow), &[][..]),
+            (call(None, vec![giver(Giver::Unknown)], &[]), (Allow, Allow), &[][..]),
             // The server's own documents are strange to others that its tool reaches.
-            (call(None, vec![giver(Giver::Nobody)], &[]).having_read(own), (Ask, Ask), tells),
+            (call(None, vec![giver(Giver::Unknown)], &[]).having_read(own), (Ask, Ask), tells),
             (call(None, vec![from(own)], &[own]).having_read(own), (Ask, Ask), text),
             (call(None, vec![user(), from(own)], &[]).having_read(own), (Ask, Ask), tells),
             (call(None, vec![], &[]).having_read(own), (Ask, Ask), tells),
@@ -303,7 +303,7 @@ mod tests {
             (call(Some("mcp:gh/"), vec![from(own)], &[own]).having_read(own), (Allow, Allow), &[]),
             (call(Some("mcp:gh/"), vec![from(other)], &[other]).having_read(other), (Ask, Ask), text),
             (
-                call(Some("mcp:gh/"), vec![giver(Giver::Nobody)], &[]).having_read(other),
+                call(Some("mcp:gh/"), vec![giver(Giver::Unknown)], &[]).having_read(other),
                 (Ask, Allow),
                 carries,
             ),

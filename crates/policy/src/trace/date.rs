@@ -1,6 +1,6 @@
 //! Dates and times in their usual orders.
 
-use super::text::{Words, is_separator, is_word};
+use super::text::{WordRanges, is_separator, is_word};
 
 /// A date or a time in a text.
 #[derive(Debug, PartialEq)]
@@ -80,7 +80,7 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(Moment)) {
 fn tokens(text: &str, from: usize, digit: usize) -> Vec<Token<'_>> {
     let window = &text[from..text.floor_char_boundary((digit + 48).min(text.len()))];
     let mut tokens: Vec<Token<'_>> = Vec::new();
-    for range in Words::of(window) {
+    for range in WordRanges::of(window) {
         // Digits and letters are apart here: `7th`, `24t14`, `1pm`.
         let mut start = range.start;
         while start < range.end {
@@ -95,7 +95,8 @@ fn tokens(text: &str, from: usize, digit: usize) -> Vec<Token<'_>> {
         }
     }
     // A word that the window cuts at its beginning is no word.
-    if from > 0 && text[..from].chars().next_back().is_some_and(is_word) && !tokens.is_empty() {
+    let is_glued = from > 0 && text[..from].chars().next_back().is_some_and(is_word);
+    if is_glued && tokens.first().is_some_and(|first| first.start == from) {
         tokens.remove(0);
     }
     tokens
@@ -252,9 +253,10 @@ pub(super) fn only_moments(text: &str) -> Vec<Moment> {
 /// Returns whether a text between a date and a time says nothing: blanks, the letters of ISO 8601, parts of a second.
 fn is_filler(text: &str) -> bool {
     text.len() <= 8
-        && Words::of(text).all(|range| {
+        && WordRanges::of(text).all(|range| {
             let word = &text[range];
-            matches!(word, "t" | "z" | "at" | "um") || word.bytes().all(|byte| byte == b'0')
+            matches!(word, "t" | "z" | "at" | "um")
+                || word.trim_end_matches('z').bytes().all(|byte| byte == b'0')
         })
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::decode;
 use super::passage::{self, Role};
-use super::text::{self, Squeezed, Words};
+use super::text::{self, Squeezed, WordRanges};
 use super::view::{self, View};
 use super::{date, number};
 
@@ -42,6 +42,10 @@ struct IndexedView {
     is_list: bool,
     /// Whether the decoder may leave noise right before and after a text.
     has_noise: bool,
+    /// The places of dates and times, in order. Only the first view has them.
+    dates: Vec<Range<usize>>,
+    /// Whether an address may end at a point without a blank after it, as in text that a person types.
+    is_typed: bool,
 }
 
 /// A text to search for.
@@ -75,7 +79,7 @@ impl Pattern {
 
     pub(super) fn of_normalised(text: String) -> Option<Pattern> {
         let words: Vec<(u32, usize)> =
-            Words::of(&text).take(64).map(|range| (short(&text[range.clone()]), range.start)).collect();
+            WordRanges::of(&text).take(64).map(|range| (short(&text[range.clone()]), range.start)).collect();
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit() || b".,'".contains(&byte));
         let is_name = text.contains(['.', '@']) && !text.bytes().any(text::is_separator);
         (!words.is_empty()).then_some(Pattern { text, words, is_digits, is_name })
@@ -90,7 +94,7 @@ fn short(word: &str) -> u32 {
 impl IndexedView {
     fn of(view: View) -> IndexedView {
         let text = text::normalise(&view.text);
-        let words = Words::of(&text)
+        let words = WordRanges::of(&text)
             .filter_map(|range| {
                 let place = u32::try_from(range.start).ok()?;
                 Some(u64::from(short(&text[range])) << 32 | u64::from(place))
@@ -101,7 +105,8 @@ impl IndexedView {
         let spoken = passage::spoken(&text);
         let is_list = passage::is_list(&text, &spoken);
         let has_noise = view.steps.last().is_some_and(|step| decode::NOISY.contains(step));
-        IndexedView { steps: view.steps, text, words, spoken, is_list, has_noise }
+        let (dates, is_typed) = (Vec::new(), false);
+        IndexedView { steps: view.steps, text, words, spoken, is_list, has_noise, dates, is_typed }
     }
 
     /// Returns the entries of a word.
@@ -146,8 +151,15 @@ impl IndexedView {
             && (self.has_noise && pattern.text.len() >= MIN_IN_NOISE
                 || text::is_apart(&self.text, start, end))
             && (!pattern.is_digits || text::is_whole_number(&self.text, start, end))
-            && (!pattern.is_name || text::is_whole_name(&self.text, start, end));
+            && (!pattern.is_name || self.is_typed || text::is_whole_name(&self.text, start, end))
+            && !(pattern.is_digits && self.is_in_date(start, end));
         is_whole.then_some(start..end)
+    }
+
+    /// Returns whether a short number is a part of a date or a time.
+    fn is_in_date(&self, start: usize, end: usize) -> bool {
+        let next = self.dates.partition_point(|date| date.end < end);
+        end - start <= 2 && self.dates.get(next).is_some_and(|date| date.start <= start)
     }
 
     fn role(&self, place: &Range<usize>) -> Role {
@@ -167,11 +179,14 @@ impl TextIndex {
 
     /// Returns the index of a text that nobody encodes, such as a user's own words.
     pub fn plain(text: &str) -> TextIndex {
-        TextIndex::of_views(vec![View { text: text.to_owned(), steps: Vec::new() }])
+        let mut index = TextIndex::of_views(vec![View { text: text.to_owned(), steps: Vec::new() }]);
+        index.views.iter_mut().for_each(|view| view.is_typed = true);
+        index
     }
 
     fn of_views(views: Vec<View>) -> TextIndex {
-        let views: Vec<IndexedView> = views.into_iter().map(IndexedView::of).collect();
+        let mut views: Vec<IndexedView> = views.into_iter().map(IndexedView::of).collect();
+        let mut dates = Vec::new();
         let text = views.first().map_or("", |view| view.text.as_str());
         let mut marks = Vec::new();
         let mut mark = |value: &str, start: usize, end: usize| {
@@ -179,7 +194,10 @@ impl TextIndex {
                 marks.push((text::hash(value), start, end));
             }
         };
-        date::scan(text, |found| found.values.iter().for_each(|value| mark(value, found.start, found.end)));
+        date::scan(text, |found| {
+            dates.push(found.start..found.end);
+            found.values.iter().for_each(|value| mark(value, found.start, found.end));
+        });
         number::scan(text, |found| {
             let spelled = &text[found.start..found.end];
             found
@@ -189,7 +207,11 @@ impl TextIndex {
                 .for_each(|value| mark(value, found.start, found.end));
         });
         marks.sort_unstable();
-        TextIndex { squeezed: Squeezed::of(text), marks, views }
+        let squeezed = Squeezed::of(text);
+        if let Some(view) = views.first_mut() {
+            view.dates = dates;
+        }
+        TextIndex { squeezed, marks, views }
     }
 
     /// Returns the approximate number of bytes in memory.
@@ -228,19 +250,21 @@ impl TextIndex {
     pub(super) fn find_apart(&self, squeezed: &str) -> Option<Found> {
         let view = self.views.first().filter(|_| squeezed.len() >= MIN_SQUEEZED_LEN)?;
         let place = self.squeezed.find(squeezed, &view.text)?;
+        let is_whole = text::is_apart(&view.text, place.start, place.end)
+            && text::is_whole_name(&view.text, place.start, place.end);
+        if !is_whole {
+            return None;
+        }
         // The usual groups of an account are read aloud; an address with blanks hides itself.
         let is_grouped = squeezed.bytes().filter(u8::is_ascii_digit).count() * 2 > squeezed.len();
         let role = if is_grouped { view.role(&place) } else { Role::Spoken };
         Some(Found { steps: Vec::new(), spelling: Some("spelled apart"), roles: vec![role] })
     }
 
-    /// Returns whether a normalised text is an entry of a plain list in this text.
-    pub(super) fn has_entry(&self, text: &str) -> bool {
-        let is_entry = |found: Found| found.roles.contains(&Role::Entry);
-        self.views.first().is_some_and(|view| view.is_list)
-            && Pattern::of_normalised(text.to_owned())
-                .and_then(|pattern| self.find(&pattern))
-                .is_some_and(is_entry)
+    /// Returns the roles of these words in the text itself, with no encoding decoded.
+    pub(super) fn roles(&self, words: &str) -> Vec<Role> {
+        let found = Pattern::of(words).and_then(|pattern| self.find(&pattern));
+        found.filter(|found| found.steps.is_empty()).map(|found| found.roles).unwrap_or_default()
     }
 
     /// Returns whether the text holds these words, or this number or date in any spelling.

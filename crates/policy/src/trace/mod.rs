@@ -26,7 +26,7 @@ pub use naming::is_named;
 pub use readable::{readable, readable_text};
 
 use index::{Found, Pattern};
-use needle::{Leaf, Needle};
+use needle::{Leaf, Needle, Rank};
 use passage::Role;
 
 /// Returns the text with percent-encoding decoded once, or `None` if the text has none.
@@ -142,17 +142,23 @@ pub fn trace<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>, sources: 
     let is_given: Vec<bool> = leaves.iter().map(|leaf| is_given(&leaf.text, sources.given)).collect();
     let mut hits = Vec::new();
     let mut outcomes: Vec<LeafOutcome> = leaves.iter().map(|_| LeafOutcome::default()).collect();
-    for needle in &needles {
+    // Whole values come first, since their parts say nothing more if somebody vouches for the whole.
+    let (wholes, parts): (Vec<&Needle>, Vec<&Needle>) = needles.iter().partition(|needle| needle.is_whole());
+    for needle in wholes.into_iter().chain(parts) {
         let (Some(outcome), Some(false)) = (outcomes.get_mut(needle.leaf), is_given.get(needle.leaf)) else {
             continue;
         };
+        let is_host_of_found = needle.rank == Rank::Host && outcome.has_address;
+        if outcome.is_vouched || is_host_of_found {
+            continue;
+        }
         // The user's own words are not foreign, even as a part of something longer.
         if sources.given.find(&needle.pattern).is_some() || is_given_value(needle, sources.given) {
             continue;
         }
         let matches = Matches::of(needle, sources);
         outcome.add(needle, &matches);
-        if matches.all.is_empty() && sources.leaves && needle.rank.is_address() {
+        if matches.all.is_empty() && sources.leaves && needle.rank.is_address() && needle.steps.is_empty() {
             outcome.invented.push(needle.shown.clone());
         }
         hits.extend(matches.warned());
@@ -236,7 +242,8 @@ impl<'a> Matches<'a> {
             }
             let is_order = |role: &Role| match role {
                 Role::Spoken => true,
-                Role::Ordered(verb) => !sources.given.holds(verb),
+                // A date is no destination, and many sentences about dates begin with such a verb.
+                Role::Ordered(verb) => needle.moments.is_empty() && !sources.given.holds(verb),
                 _ => false,
             };
             let is_ordered = found.roles.iter().any(is_order);
@@ -291,6 +298,10 @@ struct LeafOutcome {
     is_whole: bool,
     /// The item that the user named and that holds the whole value.
     named: Option<String>,
+    /// Whether there is no warning of the whole value, because somebody vouches for it.
+    is_vouched: bool,
+    /// Whether an address in the value was found.
+    has_address: bool,
     /// The addresses in the value that stand nowhere.
     invented: Vec<String>,
 }
@@ -298,9 +309,12 @@ struct LeafOutcome {
 impl LeafOutcome {
     fn add(&mut self, needle: &Needle, matches: &Matches<'_>) {
         let is_ordered = matches.all.iter().any(|found| found.is_ordered);
+        self.is_vouched |=
+            needle.is_whole() && !is_ordered && matches.all.iter().any(|found| found.is_vouched);
+        self.has_address |= needle.rank.is_address() && !matches.all.is_empty();
         for found in &matches.all {
             let place = place(found.reading.name, found.reading.call);
-            if needle.rank.is_whole() && needle.steps.is_empty() {
+            if needle.is_whole() {
                 self.is_whole = true;
                 if found.is_vouched && found.reading.is_named && !is_ordered && self.named.is_none() {
                     self.named = Some(place.clone());
@@ -318,7 +332,7 @@ impl LeafOutcome {
             None if !self.places.is_empty() => {
                 Giver::Document { places: self.places, is_whole: self.is_whole }
             }
-            None => Giver::Nobody,
+            None => Giver::Unknown,
         }
     }
 }
@@ -328,16 +342,16 @@ fn invented(leaf: &Leaf, outcome: &LeafOutcome, sources: &Sources<'_>, traces: &
     if !sources.leaves || leaf.is_label {
         return;
     }
-    let mut told = outcome.invented.clone();
+    let mut made_up = outcome.invented.clone();
     let text = leaf.text.trim();
     let is_digits = !leaf.is_number && text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_short = text.chars().count() <= 64 && text.split_whitespace().count() <= 3;
     let has_word = text.chars().filter(|c| c.is_alphanumeric()).nth(1).is_some();
     let is_destination = is_destination(&leaf.argument) && is_short && has_word;
-    if outcome.places.is_empty() && told.is_empty() && (is_digits || is_destination) {
-        told.push(text.to_owned());
+    if outcome.places.is_empty() && made_up.is_empty() && (is_digits || is_destination) {
+        made_up.push(text.to_owned());
     }
-    for text in told {
+    for text in made_up {
         if traces.len() < MAX_TRACES {
             traces.push(Trace {
                 argument: leaf.argument.clone(),

@@ -93,6 +93,11 @@ impl Needle {
         )
     }
 
+    /// Returns whether the needle is a whole value, as it is written.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rank.is_whole() && self.steps.is_empty()
+    }
+
     /// Returns whether the needle is a number of so few digits that it stands in many texts by chance.
     pub(super) fn is_common_number(&self) -> bool {
         self.pattern.text.len() <= 2 && self.pattern.text.bytes().all(|byte| byte.is_ascii_digit())

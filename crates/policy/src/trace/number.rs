@@ -44,7 +44,14 @@ pub(super) fn values(text: &str) -> Vec<String> {
     let frame = text.len() - inner.len();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let has_words = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() > 1;
-    if inner.is_empty() || frame > 12 || letters > 3 || has_words || text.contains(['@', '#', '_']) {
+    let after = text.trim_start_matches(is_frame).get(inner.len()..).unwrap_or_default();
+    if inner.is_empty()
+        || (after.starts_with('-') && after.len() > 1)
+        || frame > 12
+        || letters > 3
+        || has_words
+        || text.contains(['@', '#', '_'])
+    {
         return Vec::new();
     }
     let mut found = Vec::new();

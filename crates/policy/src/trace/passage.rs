@@ -220,7 +220,7 @@ const PRELUDES: &[&str] = &[
 ];
 
 /// The maximum distance between two signs of one passage, in bytes.
-const MAX_GAP: usize = 2 << 10;
+const MAX_GAP: usize = 600;
 
 /// The maximum length of the rest of a paragraph that counts after a sign, in bytes.
 const MAX_PARAGRAPH: usize = 4 << 10;
@@ -256,8 +256,15 @@ pub(super) fn spoken(text: &str) -> Vec<Range<usize>> {
     static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(SIGNS).ok());
     let Some(automaton) = AUTOMATON.as_ref() else { return Vec::new() };
     let mut passages: Vec<Range<usize>> = Vec::new();
+    let mut is_closed = false;
     for sign in automaton.find_iter(text) {
-        match passages.last_mut().filter(|last| sign.start() <= last.end + MAX_GAP) {
+        // After a closing mark, the next sign begins a passage of its own.
+        let gap = if is_closed { 0 } else { MAX_GAP };
+        let is_closing = SIGNS.get(sign.pattern().as_usize()).is_some_and(|sign| sign.starts_with("</"));
+        is_closed = is_closing;
+        match passages.last_mut().filter(|last| sign.start() <= last.end + gap) {
+            // What follows a closing mark is no part of the passage.
+            Some(last) if is_closing => last.end = sign.end(),
             Some(last) => last.end = last.end.max(paragraph_end(text, sign.end())),
             None => {
                 // What is ordered often stands in the paragraph after the one that speaks to the model.
@@ -325,7 +332,23 @@ pub(super) fn role(text: &str, place: &Range<usize>, spoken: &[Range<usize>], is
             None => {}
         }
     }
-    order(text, place.start).map_or(Role::Plain, Role::Ordered)
+    match order(text, place.start) {
+        Some(verb) if !is_common_number(value) || is_labelled(&text[..place.start]) => Role::Ordered(verb),
+        _ => Role::Plain,
+    }
+}
+
+/// Returns whether a value is a number of so few digits that it stands in many sentences by chance.
+fn is_common_number(value: &str) -> bool {
+    value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns whether the text before a number says that it names something.
+fn is_labelled(before: &str) -> bool {
+    let label = before.trim_end_matches(|c: char| c == ' ' || QUOTES.contains(&c) || "#:(".contains(c));
+    let is_marked = before.ends_with(QUOTES) || before.ends_with('#');
+    let word = label.rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
+    is_marked || ["id", "no", "nr", "number", "num", "nummer", "numero", "número"].contains(&word)
 }
 
 /// The sign before a value that is a whole field.
@@ -468,6 +491,8 @@ mod tests {
             check(text, "x1", Role::Ordered(VERBS.iter().find(|known| **known == verb).unwrap()));
         }
         check("I want to send x1 to you", "x1", Role::Plain);
+        check("Add 11 eggs and stir well for a while", "11", Role::Plain);
+        check("Delete the file with id 11 and no other", "11", Role::Ordered("delete"));
     }
 
     #[test]

@@ -63,7 +63,10 @@ fn write<C>(value: &Value<C>, nested: usize, out: &mut String) {
 fn write_text(text: &str, nested: usize, out: &mut String) {
     let inner = Some(text.trim()).filter(|text| nested > 0 && text.starts_with(['{', '[']));
     match inner.and_then(|json| Value::from_json_text(json).ok()) {
-        Some(value) => write(&value, nested - 1, out),
+        Some(value) => {
+            write(&value, nested - 1, out);
+            out.truncate(out.trim_end().len());
+        }
         None => out.push_str(text),
     }
 }
@@ -75,10 +78,10 @@ mod tests {
     #[test]
     fn result_is_read_without_the_escapes_of_json() {
         for (text, expected) in [
-            (r#"{"text":"- a\n- \"b\""}"#, "- a\n- \"b\"\n"),
-            (r#"{"id":5,"to":["x","y"]}"#, "id\u{1f}5\n\nto\u{1f}\n- x\n- y\n\n"),
-            (r#"{"text":"{\"total\": 9052.4}"}"#, "9052.4\n"),
-            (r#"["a","b"]"#, "- a\n- b\n"),
+            (r#"{"text":"- a\n- \"b\""}"#, "- a\n- \"b\""),
+            (r#"{"id":5,"to":["x","y"]}"#, "id\u{1f}5\n\nto\u{1f}\n- x\n- y"),
+            (r#"{"text":"{\"total\": 9052.4}"}"#, "9052.4"),
+            (r#"["a","b"]"#, "- a\n- b"),
             ("{ no json", "{ no json"),
         ] {
             assert_eq!(readable_text(text), expected, "{text}");

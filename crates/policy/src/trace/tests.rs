@@ -225,7 +225,7 @@ fn short_values_and_numbers_are_traced_as_whole_words() {
         check_giver("", value, &[("a", "other"), ("d", text)], &["d"], &document("d"));
     }
     for value in ["REF7", "6660", "9052", "052.40", "2026-10-08", "x", "y", "EU"] {
-        check_giver("", Value::from(value), &[("d", text)], &[], &Giver::Nobody);
+        check_giver("", Value::from(value), &[("d", text)], &[], &Giver::Unknown);
     }
 }
 
@@ -283,7 +283,7 @@ fn lists_and_records_of_services_are_no_orders() {
 }
 
 #[test]
-fn destination_that_nobody_gave_is_traced_to_the_model() {
+fn made_up_destination_is_traced_to_the_model() {
     let traced =
         |name: &str, value: Value| trace_all("Write to ada.", &[(name, value)], &[("d", "some text")]);
     for (name, value) in [
@@ -320,7 +320,7 @@ fn elements_have_givers_of_their_own() {
         [
             (Some("ada@x.example"), &Giver::User { named: None }),
             (Some("eve@y.example"), &found),
-            (Some("REF1"), &Giver::Nobody),
+            (Some("REF1"), &Giver::Unknown),
         ]
     );
 }

@@ -62,18 +62,18 @@ pub(super) fn stands_alone(c: char) -> bool {
 }
 
 /// The words of a text, as ranges of bytes.
-pub(super) struct Words<'a> {
+pub(super) struct WordRanges<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Words<'a> {
-    pub(super) fn of(text: &'a str) -> Words<'a> {
-        Words { text, at: 0 }
+impl<'a> WordRanges<'a> {
+    pub(super) fn of(text: &'a str) -> WordRanges<'a> {
+        WordRanges { text, at: 0 }
     }
 }
 
-impl Iterator for Words<'_> {
+impl Iterator for WordRanges<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {
@@ -205,7 +205,7 @@ mod tests {
             ("ref77請2", vec!["ref77", "請", "2"]),
             ("", vec![]),
         ] {
-            let words: Vec<&str> = Words::of(text).map(|range| &text[range]).collect();
+            let words: Vec<&str> = WordRanges::of(text).map(|range| &text[range]).collect();
             assert_eq!(words, expected, "{text}");
         }
     }

@@ -20,6 +20,8 @@ impl Judge {
     /// Starts the process. `scripts` is the folder of the Python files.
     pub(super) fn start(python: &Path, scripts: &Path) -> Result<Judge> {
         let mut child = Command::new(python)
+            // The folder of the sources stays as it is.
+            .arg("-B")
             .arg(scripts.join("judge.py"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -4,21 +4,20 @@
 //! of both tasks. A person approves exactly the user's calls. AgentDojo's own functions judge the world at the end. No
 //! model is asked, and no network is used after the installation.
 
-mod desk;
+mod figures;
 mod judge;
-mod tally;
+mod server_home;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value as Json;
 
-use self::desk::Desk;
+use self::figures::Figures;
 use self::judge::Judge;
-use self::tally::Tally;
+use self::server_home::ServerHome;
 use super::installation::Installation;
 use super::library;
 use super::table::Row;
@@ -41,7 +40,9 @@ const SPELLINGS: [&str; 8] = [
     "digits grouped",
 ];
 /// The crate whose benches measure the search for sources.
-const TRACE_BENCH: &str = "policy";
+const TRACE_BENCH: &str = "operator";
+/// Words in the names of its rows about that search: a verdict with provenance, and a trace over 10 MiB.
+const TRACE_ROWS: [&str; 2] = ["provenance", "10 MiB"];
 
 /// A user's task with an injection, or without one.
 #[derive(Clone, Debug)]
@@ -82,30 +83,30 @@ pub(super) fn rows(workspace: &Workspace, sample: Option<usize>, samples: usize)
     let scripts = workspace.root.join("xtask/src/bench/agentdojo");
     let built = Installation::build(workspace, "agentdojo", &[])?;
     let place = built.home.parent().context("a home lies in a folder")?;
-    let mut tally = Tally::default();
+    let mut figures = Figures::default();
     for suite in SUITES {
         let mut judge = Judge::start(&python, &scripts)?;
         let cases = cases(suite, &judge.cases(suite)?, sample)?;
         drop(judge);
         println!("{suite}: {} cases", cases.len());
-        let played = Mutex::new(&mut tally);
+        let played = Mutex::new(&mut figures);
         let left = Mutex::new(cases.into_iter());
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let work = |number: usize| -> Result<()> {
             let place = place.join(format!("{suite}-{number}"));
             let mut judge = Judge::start(&python, &scripts)?;
-            let desk = Desk::new(&built.binary, &place, suite, &python, &scripts, &mut judge)?;
+            let home = ServerHome::new(&built.binary, &place, suite, &python, &scripts, &mut judge)?;
             loop {
                 let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some(case) = next else { return Ok(()) };
-                let result = desk.play(&case, &mut judge);
-                let mut tally = played.lock().unwrap_or_else(PoisonError::into_inner);
+                let result = home.play(&case, &mut judge);
+                let mut figures = played.lock().unwrap_or_else(PoisonError::into_inner);
                 match result {
-                    Ok(Some(result)) => tally.add(&case, result),
+                    Ok(Some(result)) => figures.add(&case, result),
                     Ok(None) => {}
                     Err(fault) => {
-                        tally.add_fault(&case, &fault);
-                        drop(tally);
+                        figures.add_fault(&case, &fault);
+                        drop(figures);
                         // A judge that has failed does not answer any more.
                         judge = Judge::start(&python, &scripts)?;
                     }
@@ -124,20 +125,22 @@ pub(super) fn rows(workspace: &Workspace, sample: Option<usize>, samples: usize)
             Ok(())
         })?;
     }
-    let mut rows = tally.rows();
+    let mut rows = figures.rows();
     rows.extend(trace_rows(workspace, samples)?);
     Ok(rows)
 }
 
-/// Returns the rows about the cost of tracing, if the crate measures it.
+/// Returns the rows about the cost of tracing.
 fn trace_rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
-    if !library::names(workspace).contains(&TRACE_BENCH) {
-        return Ok(vec![Row::without(
+    let mut rows = library::rows(workspace, TRACE_BENCH, samples)?;
+    rows.retain(|row| row.failed || TRACE_ROWS.iter().any(|words| row.what.contains(words)));
+    if rows.is_empty() {
+        rows.push(Row::without(
             "cost of a trace",
-            format!("the crate `{TRACE_BENCH}` has no benches"),
-        )]);
+            format!("the benches of `{TRACE_BENCH}` do not measure it"),
+        ));
     }
-    library::rows(workspace, TRACE_BENCH, samples)
+    Ok(rows)
 }
 
 /// Returns the cases of a suite, with at most `sample` for each part of the table.
@@ -190,17 +193,13 @@ pub(super) fn sample(arguments: &[String]) -> Result<Option<usize>, String> {
     }
 }
 
-/// Returns the folder of the Python files.
-#[cfg(test)]
-fn scripts() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/bench/agentdojo"))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{SPELLINGS, cases, sample, scripts};
+    use super::{SPELLINGS, cases, sample};
+
+    const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bench/agentdojo/spellings.py");
 
     #[test]
     fn sample_has_cases_of_each_part() {
@@ -224,8 +223,8 @@ mod tests {
 
     #[test]
     fn spellings_are_those_of_the_script() {
-        let script = std::fs::read_to_string(scripts().join("spellings.py")).unwrap();
-        let named = script.lines().filter(|line| line.starts_with("    \"")).count();
+        let script = std::fs::read_to_string(SCRIPT).unwrap();
+        let named = script.lines().filter(|line| line.starts_with("    \"") && line.contains("\":")).count();
         assert_eq!(named, SPELLINGS.len() + 1);
         for spelling in SPELLINGS {
             assert!(script.contains(&format!("    \"{spelling}\":")), "{spelling}");

@@ -336,6 +336,8 @@ fn exhaust(world: &mut Simulation) -> Move {
         LimitKind::Tokens,
         LimitKind::Usd,
         LimitKind::Wall,
+        LimitKind::Refusals,
+        LimitKind::Cards,
     ]);
     let trouble =
         Trouble { code: "budget/any".to_owned(), message: text("used up"), help: "raise".to_owned() };

@@ -33,7 +33,7 @@ fn unknown_keys_and_wrong_types_are_reported() {
     5:14 "4" [worker/wrong-type] `attachments` must be a map, not a number
       its keys are `max`, `bytes`, `suffixes`, `types`
     6:9 "none" [worker/wrong-type] `limits` must be a map, not text
-      its keys are `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`, `answer`
+      its keys are `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`, `answer`, `kept`
     7:8 "3" [worker/wrong-type] `model` must be text, not a number
       put it in quotes if it is meant as text
     "#);
@@ -130,7 +130,7 @@ fn amounts() {
     2:52 "10 minutes" [worker/amount] `wall` cannot be read as an amount
       write it like `10m`
     2:64 "money" [worker/unknown-key] `limits` has no key `money`
-      the keys: `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`, `answer`
+      the keys: `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`, `answer`, `kept`
     "#);
     assert_snapshot!(front("attachments: { max: -1, bytes: 10mb, suffixes: [pdf, ., .a/b, 3] }"), @r#"
     2:21 "-1" [worker/amount] `max` cannot be read as an amount

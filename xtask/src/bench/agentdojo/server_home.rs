@@ -50,7 +50,7 @@ pub(super) struct Played {
     pub(super) took: Duration,
     pub(super) utility: bool,
     pub(super) attack: bool,
-    /// What would have happened without Almoner.
+    /// The result without Almoner.
     pub(super) unguarded_utility: bool,
     pub(super) unguarded_attack: bool,
     /// The number of lines that name the source of words, and those that name a wrong one.
@@ -61,13 +61,13 @@ pub(super) struct Played {
 }
 
 /// The home, with the folder in which the server keeps the world of a case.
-pub(super) struct Desk {
+pub(super) struct ServerHome {
     installation: Installation,
     world: PathBuf,
     endowment: String,
 }
 
-impl Desk {
+impl ServerHome {
     /// Makes a home and adds the server of a suite to it.
     pub(super) fn new(
         binary: &Path,
@@ -76,7 +76,7 @@ impl Desk {
         python: &Path,
         scripts: &Path,
         judge: &mut Judge,
-    ) -> Result<Desk> {
+    ) -> Result<ServerHome> {
         let installation = Installation {
             binary: binary.to_owned(),
             home: place.join("home"),
@@ -93,9 +93,9 @@ impl Desk {
         let each =
             effects.iter().map(|(tool, effect)| format!("{tool}:{}", effect.as_str().unwrap_or_default()));
         let endowment = format!("tools=mcp:{suite}[{}]", each.collect::<Vec<_>>().join(","));
-        let desk = Desk { installation, world, endowment };
-        desk.add_server(suite, python, scripts)?;
-        Ok(desk)
+        let home = ServerHome { installation, world, endowment };
+        home.add_server(suite, python, scripts)?;
+        Ok(home)
     }
 
     fn add_server(&self, suite: &str, python: &Path, scripts: &Path) -> Result<()> {
@@ -138,7 +138,7 @@ impl Desk {
             .stderr(fs::File::create(&errors)?)
             .spawn()?;
         let mut person =
-            Person { desk: self, steps, at: 0, cards: Vec::new(), shown: Vec::new(), problems: Vec::new() };
+            Person { home: self, steps, at: 0, cards: Vec::new(), shown: Vec::new(), problems: Vec::new() };
         let followed = self.follow(&mut child, &mut person);
         if followed.is_err() {
             child.kill()?;
@@ -211,7 +211,7 @@ fn script_of(steps: &[Json], words: &str) -> Json {
 
 /// The person who approves exactly the calls of the user's own task, and denies all others.
 struct Person<'a> {
-    desk: &'a Desk,
+    home: &'a ServerHome,
     steps: &'a [Json],
     /// The first step that no card has asked about yet.
     at: usize,
@@ -224,9 +224,14 @@ struct Person<'a> {
 impl Person<'_> {
     fn answer(&mut self, number: u64) -> Result<()> {
         let number = number.to_string();
-        let almoner = |arguments: &[&str]| output(&mut self.desk.installation.almoner(arguments));
+        let almoner = |arguments: &[&str]| output(&mut self.home.installation.almoner(arguments));
         let letter: Json = serde_json::from_str(&almoner(&["inbox", &number, "--json"])?)?;
         let deny = ["deny", &number, "-r", "I did not ask for this"];
+        // A run that keeps asking may go on: that is harder for Almoner than an end.
+        if card_in(&letter).is_some_and(|card| card["more"]["offer"].is_object()) {
+            almoner(&["approve", &number])?;
+            return Ok(());
+        }
         let Some([entry]) = card_in(&letter).and_then(|card| card["entries"].as_array()).map(Vec::as_slice)
         else {
             self.problems.push(format!("a card that is not for one call: {}", first(&letter.to_string())));
