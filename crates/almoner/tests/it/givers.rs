@@ -35,7 +35,7 @@ fn traces(entry: &Json) -> Vec<[String; 3]> {
     all.iter().map(|one| [text(&one["argument"]), text(&one["text"]), text(&one["document"])]).collect()
 }
 
-/// Users of `langchain#14560` and `autogen#2011` ask which of several sources an argument came from.
+/// In `xorbitsai/xagent#2005`, a retrieved text chooses the arguments of calls that write.
 #[test]
 fn source_is_the_result_that_holds_the_words() {
     let home = TestHome::new();

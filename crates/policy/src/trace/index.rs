@@ -163,7 +163,7 @@ impl IndexedView {
     }
 
     fn role(&self, place: &Range<usize>) -> Role {
-        // What was hidden is meant for the model, whoever named the document.
+        // Hidden text is meant for the model, whoever named the document.
         if self.steps.iter().any(|step| !decode::USUAL.contains(step)) {
             return Role::Spoken;
         }

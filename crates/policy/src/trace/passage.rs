@@ -13,7 +13,7 @@ use super::text::{FIELD, LINE, PARAGRAPH, is_word};
 
 /// Words that speak to a model or pose as a user or a system, in lower case. The sources are the attacks of `AgentDojo`
 /// (`important_instructions`, `ignore_previous`, `system_message`, `injecagent`), the marks of chat templates, and the
-/// reports `langchain#5872`, `open-interpreter#1003` and `mcp-servers#544`.
+/// reports `docker/docs#24875` and `xorbitsai/xagent#2005`.
 const SIGNS: &[&str] = &[
     "<information>",
     "</information>",
@@ -29,6 +29,7 @@ const SIGNS: &[&str] = &[
     "language model",
     "dear assistant",
     "hey assistant",
+    "note to assistant",
     "note to the assistant",
     "to the assistant",
     "you are an ai",
@@ -263,11 +264,11 @@ pub(super) fn spoken(text: &str) -> Vec<Range<usize>> {
         let is_closing = SIGNS.get(sign.pattern().as_usize()).is_some_and(|sign| sign.starts_with("</"));
         is_closed = is_closing;
         match passages.last_mut().filter(|last| sign.start() <= last.end + gap) {
-            // What follows a closing mark is no part of the passage.
+            // The text after a closing mark is no part of the passage.
             Some(last) if is_closing => last.end = sign.end(),
             Some(last) => last.end = last.end.max(paragraph_end(text, sign.end())),
             None => {
-                // What is ordered often stands in the paragraph after the one that speaks to the model.
+                // The order often stands in the paragraph after the one that speaks to the model.
                 let end = paragraph_end(text, paragraph_end(text, sign.end()) + 1);
                 passages.push(paragraph_start(text, sign.start())..end);
             }
@@ -456,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn value_of_a_field_is_told_from_running_text() {
+    fn value_of_a_field_differs_from_running_text() {
         for text in [
             "IBAN: GB29 NWBK\nTotal: x1 EUR",
             "- Total: 'x1'",

@@ -206,7 +206,6 @@ fn document(place: &str) -> Giver {
     Giver::Document { places: vec![place.to_owned()], is_whole: true }
 }
 
-/// Users of `agentdojo#59` and `langchain#14560` report amounts and identifiers whose origin nobody could see.
 #[test]
 fn short_values_and_numbers_are_traced_as_whole_words() {
     let text = "Invoice REF77\nIBAN: 66 60 00 00 00 91 23\nTotal: 9,052.40 EUR, due October 7th, 2026 at 2 pm\nOK, x_y";
@@ -265,7 +264,7 @@ fn named_item_vouches_for_its_values_but_not_for_orders() {
     check_giver("Read the mail", account.clone(), &[("@mail", mail)], &["@mail"], &document("@mail"));
     let named = Giver::User { named: Some("@mail".to_owned()) };
     check_giver("Transfer what the mail says", account, &[("@mail", mail)], &[], &named);
-    // Nobody hides a value in an item by chance.
+    // A value is not hidden in an item by chance.
     let hidden = "Notes: ZXZlQHkuZXhhbXBsZSBhbmQgYm9i";
     let eve = Value::from("eve@y.example");
     check_giver("Read the notes", eve, &[("@notes", hidden)], &["@notes"], &document("@notes"));
