@@ -38,6 +38,10 @@ fn script(char: char) -> Script {
 /// Returns whether a character is invisible, looks like a plain space without being one, or acts on its surroundings.
 pub(crate) fn is_hidden(char: char) -> bool {
     use GeneralCategory as Category;
+    // Most text is ASCII, and the look into the tables costs more.
+    if char.is_ascii() {
+        return char.is_ascii_control();
+    }
     match category(char) {
         Category::Control
         | Category::Format
@@ -67,6 +71,9 @@ fn is_drawn_blank(char: char) -> bool {
 
 /// Returns whether a character is drawn together with the one before it: a mark, or a Hangul vowel or final consonant.
 pub(crate) fn is_mark(char: char) -> bool {
+    if char.is_ascii() {
+        return false;
+    }
     is_nonspacing_mark(char) || category(char) == GeneralCategory::SpacingMark
 }
 

@@ -603,7 +603,9 @@ impl Driver<'_> {
                         return self.handle_shortage(short);
                     }
                     self.note_repetition(&mut judgement);
-                    order.note(bound, &judgement.proposal, judgement.verdict.decision);
+                    if judgement.verdict.decision == Decision::Allow {
+                        order.note(bound, &judgement.proposal);
+                    }
                     proposals.push(judgement);
                 }
                 Err(mismatch) => {

@@ -400,8 +400,8 @@ fn data_read_elsewhere_needs_approval_to_reach_a_server() {
     run(&home, "plain[echo:reads]", &["-e", "mail=mail"]).expect(0);
     run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
-    assert!(card.contains("is told what this call says") && card.contains("--allow far.echo"), "{card}");
-    // The words of the mail still ask, also if the call is allowed beforehand. Words of the model alone do not.
+    assert!(card.contains("is told “periwinkle”"), "{card}");
+    // The words of the mail ask also if the call is allowed beforehand. Words of the model alone do not.
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(7);
     let card = home.almoner(&["inbox", "2"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(card.contains("reads, and tells the server net its arguments far.echo"), "{card}");

@@ -331,7 +331,7 @@ fn program_replaced_between_approval_and_start_is_refused() {
         std::fs::rename(home.path("bin/new"), &tool).unwrap();
         let before = home.trace("r1")["steps"].to_string();
         let is_approved = before.contains("\"answered\"");
-        let is_begun = before.contains("\"begun\"");
+        let is_begun = before.contains("\"effect_started\"");
         home.almoner(&["resume"]);
         let after = home.trace("r1").to_string();
         assert!(!after.contains("second"), "commit {nth}: the other program ran: {after}");

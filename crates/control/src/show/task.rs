@@ -61,7 +61,7 @@ impl Task {
         parts.extend(self.description.as_ref().map(|words| words.raw().to_owned()));
         match self.words.as_slice() {
             [(_, words)] if self.description.is_none() => parts.push(words.raw().to_owned()),
-            words => parts.extend(words.iter().map(|(name, words)| format!("{name}: {}", words.raw()))),
+            words => parts.extend(words.iter().map(|(name, words)| [name, ": ", words.raw()].concat())),
         }
         Untrusted::new(parts.join("\n"))
     }

@@ -1,10 +1,11 @@
 //! The order of the calls of one reply.
 //!
 //! A model may make several calls in one reply, such as two edits of one file. Each is judged by the present state. So
-//! a call that depends on the effect of an earlier one is judged only after that effect: it is proposed later.
+//! a call that depends on the effect of an earlier one is judged only after that effect. Calls that ask are on one card,
+//! and those that a person has approved are judged again where an earlier one has changed their files.
 
 use kernel::Method;
-use kernel::proposal::{Decision, Effect, Proposal, Value};
+use kernel::proposal::{Effect, Proposal, Value};
 use resource::Kind;
 
 use crate::slot_binding::OpenSlot;
@@ -23,7 +24,7 @@ enum FileScope {
     Any,
 }
 
-/// The calls of a reply that are about to be proposed, as far as later calls may depend on them.
+/// The files that begun calls of a reply are about to change.
 #[derive(Default)]
 pub(super) struct CallOrder {
     changed: Vec<FileScope>,
@@ -36,9 +37,9 @@ impl CallOrder {
         self.changed.iter().any(|changed| changed.overlaps(&scope))
     }
 
-    /// Notes a call that is about to be proposed.
-    pub(super) fn note(&mut self, bound: &OpenSlot, proposal: &Proposal, decision: Decision) {
-        if decision == Decision::Deny || proposal.effect == Effect::Observe {
+    /// Notes a call that begins now.
+    pub(super) fn note(&mut self, bound: &OpenSlot, proposal: &Proposal) {
+        if proposal.effect == Effect::Observe {
             return;
         }
         if let Some(method) = bound.interface.method(&proposal.method) {

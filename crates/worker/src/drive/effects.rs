@@ -7,6 +7,7 @@ use kernel::proposal::{Effect, Finding, Proposal};
 use kernel::run::{Completion, Trouble};
 use kernel::started_effect::StartedEffect;
 
+use super::call_order::CallOrder;
 use super::{Driver, unknown_outcome};
 use crate::fold::Call;
 use crate::judging::JudgingContext;
@@ -22,24 +23,43 @@ impl Driver<'_> {
     pub(super) fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
         let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let mut moves = Vec::new();
+        let mut order = CallOrder::default();
         for &proposal in approved {
             let call = self.fold.calls.get(&proposal);
+            // A call on files that an earlier one is about to change is looked at after that.
+            if call.is_some_and(|call| self.must_wait(&order, &call.proposal)) {
+                continue;
+            }
             // If a crash comes between the beginning and the end of such a call, a person is asked whether it
             // happened. So it begins alone.
             let alone = call.is_some_and(|call| !self.can_be_looked_up(&call.proposal));
             if alone && !moves.is_empty() {
                 continue;
             }
-            let call = call.filter(|call| !call.proposal.pins.is_empty());
-            moves.push(match call.map(|call| self.restated(&bench, call)).transpose()?.flatten() {
+            let pinned = call.filter(|call| !call.proposal.pins.is_empty());
+            moves.push(match pinned.map(|call| self.restated(&bench, call)).transpose()?.flatten() {
                 Some(judgement) => Move::Restate { proposal, judgement: Box::new(judgement) },
-                None => Move::Begin { proposal },
+                None => {
+                    let bound =
+                        call.and_then(|call| Some((call, self.slots.by_grant(&call.proposal.grant)?)));
+                    if let Some((call, bound)) = bound {
+                        order.note(bound, &call.proposal);
+                    }
+                    Move::Begin { proposal }
+                }
             });
             if alone {
                 break;
             }
         }
         Ok(moves)
+    }
+
+    /// Returns whether an approved call depends on one that begins now.
+    fn must_wait(&self, order: &CallOrder, proposal: &Proposal) -> bool {
+        let Some(bound) = self.slots.by_grant(&proposal.grant) else { return false };
+        let method = bound.interface.method(&proposal.method);
+        method.is_some_and(|method| order.must_wait(bound, method, &proposal.args))
     }
 
     /// Returns whether the outcome of this call can be determined after a crash.

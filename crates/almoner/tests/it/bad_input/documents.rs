@@ -251,7 +251,7 @@ fn link_out_of_a_directory_of_documents_is_no_document() {
         assert_eq!(said.json()["batch"]["done"], 2, "{}", said.out);
     }
     let said = home.almoner(&["run", "w.worker", "in", "-m", "scripted:s.json"]);
-    check(&said, &["run"], 6, &["out of", "in"], "name the file itself");
+    check(&said, &["run"], 6, &["is a link to `.env`", "in"], "name the file itself");
     // A file that is named is meant.
     home.almoner(&["run", "w.worker", "in/out.txt", "in/latest.txt", "-m", "scripted:s.json"]).expect(0);
 }

@@ -169,7 +169,15 @@ fn foreign_lines_stay_marked_in_a_narrow_window() {
                 line.chars().count() < columns,
                 "{columns}: {line:?} is broken by the terminal in\n{card}"
             );
-            let ours = ["[1] changes", "    path", "    content", "      │ ", "      ┆ ", "    · "];
+            let ours = [
+                "  Your task for ",
+                "[1] changes",
+                "    path",
+                "    content",
+                "      │ ",
+                "      ┆ ",
+                "    · ",
+            ];
             assert!(line.is_empty() || ours.iter().any(|mark| line.starts_with(mark)), "{line:?} in\n{card}");
         }
         // Progress takes one line, regardless of its text.

@@ -66,6 +66,9 @@ fn picker_text_filters_and_only_a_picked_option_is_sent() {
     assert_eq!(shown(&browser).len(), 10);
     looked_at(&browser, "finding");
     assert_eq!(sent(&browser), "");
+    // The look at the page has moved the focus, which closes the list. Backspace and a letter open it again.
+    browser.write("combobox", PICKER, "\u{E003}1");
+    browser.says("10 fit");
     // Enter in an open list sends no form.
     browser.keys(ENTER);
     assert!(browser.at().ends_with(&format!("/m/{number}")));

@@ -58,7 +58,7 @@ fn reachable_by_keyboard(browser: &Browser, name: &str) {
          const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')];
          const groups = new Set();
          window.wanted = all.filter(one => {
-           if (one.tabIndex < 0 || one.disabled || one.type === 'hidden' || !shown(one)) return false;
+           if (one.tabIndex < 0 || one.matches(':disabled') || one.type === 'hidden' || !shown(one)) return false;
            if (one.type !== 'radio') return true;
            const group = (one.form && one.form.id) + ' ' + one.name;
            return !groups.has(group) && groups.add(group);
@@ -128,7 +128,7 @@ fn run_pages_are_accessible() {
         browser.go(&door.page("/m/1"));
         browser.says("6 calls: 2 approved, 4 open");
         browser.says("Your answer covers the ticked calls; the others stay open.");
-        let folded = "return [...document.querySelectorAll('.entry')].map(one => !!one.querySelector(':scope > details:not([open])'))";
+        let folded = "return [...document.querySelectorAll('.entry[aria-labelledby]')].map(one => !!one.querySelector(':scope > details:not([open])'))";
         assert_eq!(browser.run(folded), serde_json::json!([true, true, false, false, false, false]));
         let third = || browser.run("return document.querySelector('[name=entry][value=\"2\"]').checked");
         browser.find("checkbox", "[3] changes out.write");
