@@ -212,9 +212,7 @@ impl Client {
         loop {
             match frame::read(&mut self.reader)? {
                 Some(Response::Warning(warning)) => {
-                    let mut kept = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
-                    kept.retain(|other| other.help != warning.help);
-                    kept.push(warning);
+                    add_warning(&mut WARNINGS.lock().unwrap_or_else(PoisonError::into_inner), warning);
                 }
                 frame => return Ok(frame),
             }
@@ -232,6 +230,17 @@ impl Client {
             Ok(None) => Err(disconnected(&io::ErrorKind::UnexpectedEof.into())),
             Err(e) => Err(disconnected(&e)),
         }
+    }
+}
+
+/// Adds a warning, unless another one says the same and more: the rows that one answer of several has left out.
+fn add_warning(kept: &mut Vec<Failure>, warning: Failure) {
+    let covers = |some: &Failure, other: &Failure| {
+        some.help == other.help && some.message.raw().starts_with(other.message.raw())
+    };
+    if !kept.iter().any(|other| covers(other, &warning)) {
+        kept.retain(|other| !covers(&warning, other));
+        kept.push(warning);
     }
 }
 

@@ -177,6 +177,10 @@ fn listings_skip_and_count_rows_that_cannot_be_read() {
     assert_eq!(said.json().as_array().unwrap().len(), 5, "{}", said.out);
     assert!(said.err.contains("Left out here: 2 rows cannot be read"), "{}", said.err);
     tells(&said, "runs", &home);
+    // The table takes several answers, of which only some leave rows out.
+    let table = home.almoner(&["runs"]).expect(0);
+    assert!(table.err.contains("Left out here: 2 rows cannot be read"), "{}", table.err);
+    assert_eq!(table.err.matches("the store is damaged").count(), 1, "{}", table.err);
     // A page tells the same.
     let page = Visitor::new(&home).get("/runs", &[]);
     assert_eq!(page.status, 200, "{}", page.body);
