@@ -170,6 +170,7 @@ fn foreign_lines_stay_marked_in_a_narrow_window() {
                 "{columns}: {line:?} is broken by the terminal in\n{card}"
             );
             let ours = [
+                "── in short ──",
                 "  Your task for ",
                 "[1] changes",
                 "    path",
