@@ -111,7 +111,7 @@ fn copy_of_a_swapped_directory_never_leads_out() {
         let (root, stage) = (base.path().join("root"), base.path().join("stage"));
         let pairs = [("real", "link"), ("file.md", "leak.md"), ("plain.md", "pipe")];
         while_swapping(&root, &pairs, || {
-            for _ in 0..60 {
+            for _ in 0..30 {
                 stage::make(&root, &stage, purpose).unwrap();
                 let all = texts(&stage);
                 assert!(all.len() >= 60 && all.iter().all(|text| text == "inside"), "{all:?}");
