@@ -103,7 +103,7 @@ fn prose(seed: u64) -> impl Iterator<Item = char> {
         let bytes = bytes.as_bytes();
         let word = words[usize::from(bytes[0]) % words.len()];
         // Every fourth word is one that stands nowhere else.
-        let rare = if bytes[1] % 4 == 0 {
+        let rare = if bytes[1].is_multiple_of(4) {
             format!("{}{}", word, u16::from_le_bytes([bytes[2], bytes[3]]))
         } else {
             word.to_owned()
@@ -261,8 +261,8 @@ impl SampleCall {
     fn traced(mut self) -> SampleCall {
         self.proposal.effect = Effect::Commit;
         self.proposal.traces = (0..8)
-            .map(|at| Trace {
-                argument: if at % 2 == 0 { "path" } else { "content" }.into(),
+            .map(|at: usize| Trace {
+                argument: if at.is_multiple_of(2) { "path" } else { "content" }.into(),
                 text: format!("words that were read, number {at}"),
                 document: format!("mail/{at}.eml"),
                 call: Some("query \"rent\"".into()),
