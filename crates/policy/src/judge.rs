@@ -105,7 +105,22 @@ mod tests {
         std::panic::set_hook(hook);
         assert_eq!(verdict.decision, Decision::Deny);
         let rules: Vec<_> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
-        assert_eq!(rules, ["one/seen", "bad/failed", "two/seen"]);
+        assert_eq!(rules, ["bad/failed", "one/seen", "two/seen"]);
+    }
+
+    #[test]
+    fn reason_of_a_denial_comes_before_questions_and_notes() {
+        let finding = |rule: &str| Finding::new(rule, "said so");
+        let rulings = vec![
+            Ruling::note(finding("a/note")),
+            Ruling::ask(Lift::Endowment, finding("b/ask")),
+            Ruling::deny(finding("c/deny")).with(finding("c/more")),
+            Ruling::ask(Lift::Permission, finding("d/ask")),
+            Ruling::deny(finding("e/deny")),
+        ];
+        let all = combine(rulings, ActiveLifts::default());
+        let rules: Vec<_> = all.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(rules, ["c/deny", "c/more", "e/deny", "a/note", "b/ask", "d/ask"]);
     }
 
     #[test]

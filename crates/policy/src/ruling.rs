@@ -131,20 +131,24 @@ impl ActiveLifts {
 pub struct CombinedRuling {
     /// The strictest decision.
     pub decision: Decision,
-    /// All findings, in the order of the rulings.
+    /// All findings: first those of the rulings that deny, then the others, each in the order of the rulings.
     pub findings: Vec<Finding>,
     /// The lift that would have lifted all remaining questions, if the decision is to ask.
     pub lift: Option<Lift>,
 }
 
-/// Returns the strictest decision of all rulings under the lifts in force, with all findings in the order of the
-/// rulings.
+/// Returns the strictest decision of all rulings under the lifts in force, with all findings.
+///
+/// A reader of the journal takes the first finding for the reason. So what denies comes before a question that some
+/// other gate would have asked.
 pub fn combine(rulings: Vec<Ruling>, lifted: ActiveLifts) -> CombinedRuling {
     // A permit counts at any position among the rulings.
     let permitted = rulings.iter().any(|ruling| ruling.answer == Answer::Permit);
     let lifted = ActiveLifts { operator: lifted.operator || permitted, ..lifted };
     let mut all = CombinedRuling { decision: Decision::Allow, findings: Vec::new(), lift: None };
-    for ruling in rulings {
+    let (denials, others): (Vec<_>, Vec<_>) =
+        rulings.into_iter().partition(|ruling| ruling.answer == Answer::Deny);
+    for ruling in denials.into_iter().chain(others) {
         all.decision = all.decision.max(ruling.decision(lifted));
         if let Answer::Ask(lift) = ruling.answer
             && !lifted.lifts(lift)
