@@ -193,3 +193,30 @@ fn store_grows_linearly_with_the_turns() {
         assert_eq!(shown, server.requests()[number - 1], "{number}");
     }
 }
+
+/// A run that removes files has them kept for `undo`. So a loop of short calls could fill the disk.
+#[test]
+fn files_kept_for_undo_count_towards_the_limit() {
+    let home = TestHome::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    for number in 0..6u8 {
+        std::fs::write(home.path(&format!("out/{number}.bin")), vec![b'a' + number; 700 << 10]).unwrap();
+    }
+    let limits = "{ kept: 2MiB, turns: 100 }";
+    home.write("w.worker", format!("---\nslots: {{ out: dir rw }}\nlimits: {limits}\n---\nRemove them.\n"));
+    let remove = |number: u8| json!({"name": "out_remove", "arguments": {"path": format!("{number}.bin")}});
+    let all: Vec<Value> = (0..6).map(remove).collect();
+    home.write("script.json", json!([{"turns": [{"calls": all}, {"text": "done"}]}]).to_string());
+    let run = ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.remove", "-m", "scripted:script.json"];
+    home.almoner(&run).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("of 2 MiB are kept for it"), "{card}");
+    // The call that reaches the limit is the last that happens.
+    let left = (0..6).filter(|number| home.path(&format!("out/{number}.bin")).exists()).count();
+    assert_eq!(left, 3, "{card}");
+    let trace = home.almoner(&["trace", "r1"]).expect(0).out;
+    assert!(trace.contains("cannot keep what the call would replace"), "{trace}");
+    home.almoner(&["cancel", "r1"]).expect(0);
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert!((0..6).all(|number| home.path(&format!("out/{number}.bin")).exists()));
+}

@@ -291,6 +291,12 @@ pub enum Move {
         /// The number of bytes.
         bytes: u64,
     },
+    /// The content that a begun call is about to replace is kept for `undo`. It counts towards the bytes that the run
+    /// keeps, and no journal entry tells of it.
+    Keep {
+        /// The number of bytes.
+        bytes: u64,
+    },
     /// The model reads another part of a large result.
     Page {
         /// The call that asks for the part.

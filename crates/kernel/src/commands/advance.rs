@@ -32,7 +32,10 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         }
         // In a cancelled run, begun calls complete, and nothing else happens.
         if run.cancelled.is_some()
-            && !matches!(step, Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. })
+            && !matches!(
+                step,
+                Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. } | Move::Keep { .. }
+            )
         {
             return Err(Fault::Cancelled(run.number));
         }
@@ -77,6 +80,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                 state.journal(&mut run, Entry::Spilled { proposal, whole, bytes }, Provenance::default())?;
                 run.keep(bytes);
             }
+            Move::Keep { bytes } => run.keep(bytes),
             Move::Page { site, of, from, bytes } => {
                 let at = StepRef { run: run.number, step: of };
                 let Entry::Proposed { .. } = state.step(at)?.entry else {

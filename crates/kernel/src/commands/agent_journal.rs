@@ -205,6 +205,7 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Write { .. }
         | Move::Wait { .. }
         | Move::Spill { .. }
+        | Move::Keep { .. }
         | Move::Page { .. }
         | Move::Shrink { .. }
         | Move::Finish { .. } => false,

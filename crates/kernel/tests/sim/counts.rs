@@ -172,6 +172,7 @@ names!(MOVES, move_name, Move, {
     Move::Spawn { .. } => "advance: spawn",
     Move::Suspend { .. } => "advance: suspend",
     Move::Spill { .. } => "advance: spill",
+    Move::Keep { .. } => "advance: keep",
     Move::Page { .. } => "advance: page",
     Move::Shrink { .. } => "advance: shrink",
     Move::Wait { .. } => "advance: wait",

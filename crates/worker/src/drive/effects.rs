@@ -92,18 +92,35 @@ impl Driver<'_> {
     pub(super) fn perform_effects(&mut self) -> Result<bool, Trouble> {
         let steps: Vec<u64> = self.fold.unfinished_effects().collect();
         let mut moves = Vec::new();
+        // The bytes that these effects have had kept for `undo`.
+        let mut kept = 0u64;
         for &step in &steps {
             let at = StepRef { run: self.run.number, step };
-            let begun = match self.begun.remove(&step) {
-                Some(begun) => Some(begun),
-                None => self.world.reopen(at)?,
+            let fresh = self.begun.remove(&step);
+            let is_fresh = fresh.is_some();
+            let Some(begun) = fresh.map_or_else(|| self.world.reopen(at), |begun| Ok(Some(begun)))? else {
+                continue;
             };
-            let Some(begun) = begun else { continue };
             if let Some(handed) = kernel_move(self.world, &self.run, &self.slots, &begun)? {
                 moves.push(handed);
                 continue;
             }
-            self.keep_before(&begun)?;
+            let before = self.content_before(&begun);
+            // An effect that was begun before a crash may have happened, so only a fresh one can be refused.
+            let left = self.run.limits.kept.saturating_sub(self.run.used.kept_bytes).saturating_sub(kept);
+            if is_fresh && left == 0 && !before.is_empty() {
+                moves.push(Move::Complete {
+                    proposal: step,
+                    completion: Completion::Failed(no_room_to_keep()),
+                });
+                continue;
+            }
+            let bytes = before.iter().map(|bytes| bytes.len() as u64).sum();
+            for bytes in before {
+                self.world.put_blob(&bytes)?;
+            }
+            kept = kept.saturating_add(bytes);
+            moves.extend((bytes > 0).then_some(Move::Keep { bytes }));
             let settled = match self.settle(&begun) {
                 Ok(settled) => settled,
                 Err(trouble) => {
@@ -123,7 +140,7 @@ impl Driver<'_> {
                     continue;
                 }
             };
-            let left = self.run.limits.kept.saturating_sub(self.run.used.kept_bytes);
+            let left = self.run.limits.kept.saturating_sub(self.run.used.kept_bytes).saturating_sub(kept);
             let (completion, whole) = spill::spill(self.world, completion, left)?;
             let spilled = whole.map(|whole| spill::spill_move(step, whole));
             let done = Move::Complete { proposal: step, completion };
@@ -144,22 +161,18 @@ impl Driver<'_> {
         Ok(!steps.is_empty())
     }
 
-    /// Keeps the data that an effect is about to change, so that a person can have it restored. After a crash, the
-    /// data may be changed already. In that case it was kept before the crash.
-    fn keep_before(&self, begun: &StartedEffect) -> Result<(), Trouble> {
+    /// Returns the data that an effect is about to change. It is kept, so that a person can have it restored. After a
+    /// crash, the data may be changed already. In that case it was kept before the crash.
+    fn content_before(&self, begun: &StartedEffect) -> Vec<Vec<u8>> {
         let proposal = begun.proposal();
-        let Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
-            self.slots.by_grant(&proposal.grant)
-        else {
-            return Ok(());
-        };
-        if proposal.effect == Effect::Observe {
-            return Ok(());
+        match self.slots.by_grant(&proposal.grant) {
+            Some(OpenSlot { reach: SlotTarget::Capability(capability), .. })
+                if proposal.effect != Effect::Observe =>
+            {
+                proposal.pins.iter().filter_map(|pin| capability.before(pin)).collect()
+            }
+            _ => Vec::new(),
         }
-        for bytes in proposal.pins.iter().filter_map(|pin| capability.before(pin)) {
-            self.world.put_blob(&bytes)?;
-        }
-        Ok(())
     }
 
     /// Returns the outcome of an effect, or `None` if only a person can tell.
@@ -186,6 +199,12 @@ impl Driver<'_> {
             Settled::Unknown => Ok(None),
         }
     }
+}
+
+/// Returns the finding about a call that did not happen, because what it would replace could not be kept.
+fn no_room_to_keep() -> Finding {
+    let message = "cannot keep what the call would replace: the limit `kept` is reached; nothing was changed";
+    Finding::new("budget/kept", message)
 }
 
 /// Returns whether an effect failed for an outside reason that a person can remove. Nothing has happened then.

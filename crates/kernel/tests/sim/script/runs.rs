@@ -204,6 +204,9 @@ fn one(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
         if world.random.one_in(6) {
             return Move::Spill { proposal, whole: BlobHash::of(b"whole"), bytes: 100_000 };
         }
+        if world.random.one_in(8) {
+            return Move::Keep { bytes: 50_000 };
+        }
         if world.random.one_in(4) {
             return Move::OutcomeUnknown { proposal };
         }
