@@ -97,6 +97,14 @@ pub struct InstalledPackage {
 }
 
 impl Server {
+    /// Returns the directories that the program works on, each with whether it may write there.
+    pub fn directories(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.dirs.iter().map(|dir| match dir.strip_suffix(":rw") {
+            Some(path) => (path, true),
+            None => (dir.as_str(), false),
+        })
+    }
+
     /// Returns the server's description in one line, for the user who has configured it.
     pub fn describe(&self) -> String {
         if let Some(url) = &self.url {

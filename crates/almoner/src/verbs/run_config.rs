@@ -8,6 +8,7 @@ use worker::definition::{Bundle, Definition};
 use crate::cli;
 use crate::session::Session;
 use crate::ui::output;
+use config::mcp_file;
 use config::model_choice::KnownModels;
 use config::trust;
 use config::vendor_keys;
@@ -57,7 +58,9 @@ pub fn load(
     let Some(given) = project.map(|given| given.beside(both.model.as_deref(), &both.endow)) else {
         return Ok(both);
     };
-    both.from = given.lines(worker);
+    // A run without servers of tools needs no `mcp.json`. A slot with a server names the fault of the file itself.
+    let servers = mcp_file::read(&acting.place.config).unwrap_or_default();
+    both.from = given.lines(worker, &servers);
     both.transcript_suffix = format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
     both.limits = given.handed.limits.within(definition)?;
     both.endow.extend(given.handed.endow);

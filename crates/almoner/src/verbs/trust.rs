@@ -16,6 +16,7 @@ use crate::ui::output;
 use crate::ui::prompt;
 use crate::ui::prompt::PromptInput;
 use config::case::Case;
+use config::mcp_file;
 use config::place::Place;
 use config::settings::project;
 use config::trust::{self, File, NAME, Project, TrustedFile, TrustedWorker};
@@ -50,9 +51,10 @@ pub fn trust(place: &Place, args: &TrustArgs) -> ExitResult {
             .help("docs/settings.md says what a project can write into its `almoner.toml`")
     })?;
     let Project { file, endowments, record } = Project::load(file)?;
+    let servers = mcp_file::read(&place.config)?;
     let lines = endowments.iter().map(|(name, handed)| {
         let worker = worker_file(&file.dir, name);
-        (name.as_str(), handed.lines(worker.as_deref()))
+        (name.as_str(), handed.lines(worker.as_deref(), &servers))
     });
     let lines: ProjectLines<'_> = lines.collect();
     let earlier = trust::get(place, &file.path)?;

@@ -15,6 +15,7 @@ use super::project_limits::ProjectLimits;
 use super::project_spools;
 use super::read::{SettingsError, Text, table};
 use crate::machine::Machine;
+use crate::mcp_file::Servers;
 use control::exit::{Exit, Failure};
 use resource::{Endowment, Kind, ResourceSpec};
 use worker::definition::{self, Bundle};
@@ -198,12 +199,13 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
 
 impl ProjectEndowments {
     /// Returns the endowments, one item per line. The worker's file determines the kind of a path in a slot. Without
-    /// that file, a path is shown as it was typed. The lines are not escaped for a terminal.
-    pub fn lines(&self, worker: Option<&Path>) -> Vec<String> {
+    /// that file, a path is shown as it was typed. `servers` tells the directories that servers of tools work on. The
+    /// lines are not escaped for a terminal.
+    pub fn lines(&self, worker: Option<&Path>, servers: &Servers) -> Vec<String> {
         let model = self.model.iter().map(|model| format!("model: {model}"));
         let kind = |slot: &str| worker.and_then(|worker| self.kind(worker, slot));
         let endow = self.endow.iter().map(|given| given.describe(kind(&given.slot)));
-        let spools = project_spools::lines(&self.endow, &kind);
+        let spools = project_spools::lines(&self.endow, servers, &kind);
         let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
         model.chain(endow).chain(spools).chain(allow).chain(self.limits.line()).collect()
     }
@@ -271,14 +273,19 @@ pub fn worker_file(dir: &Path, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp_file::Server;
 
     fn lines(base: &Path, source: &str) -> Result<Vec<String>, SettingsError> {
+        lines_beside(&Servers::default(), base, source)
+    }
+
+    fn lines_beside(servers: &Servers, base: &Path, source: &str) -> Result<Vec<String>, SettingsError> {
         let workers = read(base, source)?;
         Ok(workers
             .iter()
             .flat_map(|(name, handed)| {
                 let worker = worker_file(base, name);
-                handed.lines(Some(&worker)).into_iter().map(move |line| format!("{name}: {line}"))
+                handed.lines(Some(&worker), servers).into_iter().map(move |line| format!("{name}: {line}"))
             })
             .collect())
     }
@@ -315,18 +322,27 @@ mod tests {
         let base = std::fs::canonicalize(dir.path()).unwrap();
         std::fs::write(
             base.join("a.worker"),
-            "---\nslots: { post: outbox, out: dir rw, tools: program, docs: dir, apart: dir rw }\n---\nDo it.\n",
+            "---\nslots: { post: outbox, out: dir rw, tools: program, docs: dir, apart: dir rw, files: mcp, \
+             looks: mcp }\n---\nDo it.\n",
         )
         .unwrap();
         std::os::unix::fs::symlink(".", base.join("link")).unwrap();
         let text = "[workers.a.endow]\npost = './p'\nout = './link:rw'\ntools = 'program:cp?dir=.:rw'\n\
-            docs = '.'\napart = './q:rw'\n";
-        let lines = lines(&base, text).unwrap();
+            docs = '.'\napart = './q:rw'\nfiles = 'mcp:fs[write:changes]'\nlooks = 'mcp:seen[read:reads]'\n";
+        let server = |dir: String| Server { dirs: vec![dir], ..Server::default() };
+        let servers = [
+            ("fs".to_owned(), server(format!("{}:rw", base.display()))),
+            ("seen".to_owned(), server(base.display().to_string())),
+        ];
+        let lines = lines_beside(&Servers { servers: servers.into() }, &base, text).unwrap();
         let said: Vec<&String> = lines.iter().filter(|line| line.contains("so each")).collect();
         let here = base.display();
         assert_eq!(
             said,
             [
+                &format!(
+                    "a: files: it could write in the mail spool {here}/p, so each call counts as sending and asks"
+                ),
                 &format!("a: out: a change in the mail spool {here}/p is sent, so each such change asks"),
                 &format!(
                     "a: tools: it could write in the mail spool {here}/p, so each call counts as sending and asks"

@@ -19,6 +19,7 @@ pub use project::Project;
 pub use trusted_files::{TrustedFile, all, get, is_trusted, keep, keep_record, revoke};
 pub use trusted_worker::TrustedWorker;
 
+use crate::mcp_file::Servers;
 use crate::place::Place;
 use crate::settings::check_trusted;
 use crate::settings::project::{ProjectEndowments, Workers, parse};
@@ -153,9 +154,9 @@ impl Endowed {
 
     /// Returns the lines that a dry run prints for the worker in the file `worker`. They are not escaped for a
     /// terminal.
-    pub fn lines(&self, worker: &Path) -> Vec<String> {
+    pub fn lines(&self, worker: &Path, servers: &Servers) -> Vec<String> {
         let file = format!("{} ({})", self.file.path.display(), self.file.digest.short());
-        std::iter::once(file).chain(self.handed.lines(Some(worker))).collect()
+        std::iter::once(file).chain(self.handed.lines(Some(worker), servers)).collect()
     }
 }
 

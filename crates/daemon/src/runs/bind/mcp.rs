@@ -334,11 +334,7 @@ fn program(
         wrong(Exit::NotFound, what, "name a program that is there, by its path")
     })?;
     let mut directories = Vec::new();
-    for dir in &server.dirs {
-        let (path, write) = match dir.strip_suffix(":rw") {
-            Some(path) => (path, true),
-            None => (dir.as_str(), false),
-        };
+    for (path, write) in server.directories() {
         directories.push(ProgramDirectory {
             path: directories::resolve_directory(&daemon.protected_paths, path)?,
             write,
