@@ -1,12 +1,15 @@
-//! A file that was found below a directory which a person named.
+//! A file that was found below a directory which a person named, or that a person named itself.
 //!
-//! The person named the directory and not the file. So a link in the directory may lead to another file of it, and not
-//! out of it. The file is reached from the open directory, so that no link that is put there meanwhile leads out either.
+//! For a file that was found, the person named the directory and not the file. So a link in the directory may lead to
+//! another file of it, and not out of it. The file is reached from the open directory, so that no link that is put there
+//! meanwhile leads out either.
 
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use cap_std::fs::Dir;
+use rustix::fs::OFlags;
 
 use crate::path::Plain;
 use crate::path::Purpose;
@@ -54,6 +57,16 @@ pub fn open(directory: &Path, path: &Path) -> Result<FoundFile, FoundFileError> 
     let is_link = Plain::check(inner, Purpose::Look)
         .map_or(inner != found.resolved, |plain| plain.as_str() != found.resolved);
     Ok(FoundFile { file, link_target: is_link.then_some(found.resolved) })
+}
+
+/// Opens a file that a person has named itself, so links may lead anywhere. A pipe without a writer would block an
+/// ordinary opening for ever.
+///
+/// # Errors
+/// When the file system fails.
+pub fn open_named(path: &Path) -> io::Result<std::fs::File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// Returns the error for an error of the lookup. A refusal to leave the directory has no error number of its own.

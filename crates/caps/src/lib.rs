@@ -66,10 +66,7 @@ pub trait Capability: Send + Sync {
     fn facts(&self, method: &str, args: &[Value]) -> Facts;
 
     /// Returns the files of this machine that a call may change. A call that only reads changes none.
-    fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope> {
-        let _ = (method, args);
-        vec![]
-    }
+    fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope>;
 
     /// Returns the present bytes of something that a call depends on, if they are few enough to be shown to the user.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {

@@ -19,30 +19,29 @@ pub(crate) struct PlacedCapability {
     pub(crate) outside: Arc<dyn HostServices>,
 }
 
-impl PlacedCapability {
-    /// Returns the reason why a call may not be made now, or `None`: it was judged as one that sends nothing, and
-    /// reaches a place that sends by now.
-    fn problem_of(&self, begun: &StartedEffect) -> Option<Finding> {
-        let proposal = begun.proposal();
-        if proposal.effect == Effect::Commit {
-            return None;
-        }
-        let scopes = self.inner.change_scopes(&proposal.method, &proposal.args);
-        sending_problem(&scopes, &self.slot, &*self.outside)
-    }
-}
-
-/// Returns the reason why a call that was judged as one that sends nothing may not be made, or `None`.
-pub(crate) fn sending_problem(
-    scopes: &[ChangeScope],
+/// Returns the refusal of a call that may not be made now, or `None`: it was judged as one that sends nothing, and
+/// reaches a place that sends by now. `slot` is the slot through which the call is made.
+pub(crate) fn refusal(
+    capability: &dyn Capability,
+    begun: &StartedEffect,
     slot: &str,
     outside: &dyn HostServices,
-) -> Option<Finding> {
+) -> Option<Completion> {
+    let proposal = begun.proposal();
+    if proposal.effect == Effect::Commit {
+        return None;
+    }
+    let scopes = capability.change_scopes(&proposal.method, &proposal.args);
     if scopes.is_empty() {
         return None;
     }
-    let Some(places) = outside.places() else { return Some(unknown_places()) };
-    places.met(scopes, slot).iter().find(|met| met.meaning.sends()).map(became_sending)
+    let problem = match outside.places() {
+        None => unknown_places(),
+        Some(places) => {
+            places.met(&scopes, slot).iter().find(|met| met.meaning.sends()).map(became_sending)?
+        }
+    };
+    Some(Completion::Refused(vec![problem]))
 }
 
 /// Adds the places that a call reaches to its facts.
@@ -88,10 +87,7 @@ impl Capability for PlacedCapability {
     }
 
     fn perform(&self, begun: &StartedEffect) -> Completion {
-        match self.problem_of(begun) {
-            Some(problem) => Completion::Refused(vec![problem]),
-            None => self.inner.perform(begun),
-        }
+        refusal(&*self.inner, begun, &self.slot, &*self.outside).unwrap_or_else(|| self.inner.perform(begun))
     }
 
     fn can_be_looked_up(&self, method: &str) -> bool {

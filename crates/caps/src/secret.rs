@@ -12,7 +12,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Pattern};
 use passable::{Effect, visible_line};
-use policy::Facts;
+use policy::{ChangeScope, Facts};
 use resource::secret::SecretHandle;
 
 use crate::{Capability, Probe, foreign};
@@ -82,6 +82,10 @@ impl Capability for SecretCapability {
             problems: Self::problem(method, args).into_iter().collect(),
             ..Facts::default()
         }
+    }
+
+    fn change_scopes(&self, _: &str, _: &[Value]) -> Vec<ChangeScope> {
+        vec![]
     }
 
     fn perform(&self, begun: &StartedEffect) -> Completion {

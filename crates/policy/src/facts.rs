@@ -94,7 +94,7 @@ pub struct KeySighting {
     /// The name of the parameter that names the text.
     pub argument: String,
     /// The path of the file, or another name of the text.
-    pub place: String,
+    pub source: String,
     /// The kind of key, in words.
     pub kind: &'static str,
 }

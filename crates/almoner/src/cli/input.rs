@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io::Read as _;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -182,8 +182,7 @@ fn read_named_pipe(path: &str) -> Result<Vec<u8>, Failure> {
     let fail = |e: std::io::Error| {
         Failure::new(Exit::Failure, format!("{shown}: {e}")).help("check the path and its permissions")
     };
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let mut pipe = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
+    let mut pipe = caps::found_file::open_named(Path::new(path)).map_err(fail)?;
     let begun = Instant::now();
     let (mut bytes, mut has_writer, mut buffer) = (Vec::new(), false, vec![0; 1 << 16]);
     loop {

@@ -12,7 +12,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Param, Pattern};
 use passable::{Effect, quoting, visible_line};
-use policy::Facts;
+use policy::{ChangeScope, Facts};
 
 use crate::{Capability, Probe, foreign, text};
 
@@ -108,6 +108,10 @@ impl Capability for Clock {
             problems: read_time(method, args, Timestamp::UNIX_EPOCH).err().into_iter().collect(),
             ..Facts::default()
         }
+    }
+
+    fn change_scopes(&self, _: &str, _: &[Value]) -> Vec<ChangeScope> {
+        vec![]
     }
 
     fn perform(&self, begun: &StartedEffect) -> Completion {

@@ -87,7 +87,7 @@ impl DirCapability {
     /// Returns the key that stands in a file of which a call reads a part.
     fn key_sighting(&self, path: &str, found: &walk::FoundEntry, range: Range) -> Option<KeySighting> {
         let kind = read::key(&self.root, found, range)?;
-        Some(KeySighting { argument: "path".to_owned(), place: path.to_owned(), kind })
+        Some(KeySighting { argument: "path".to_owned(), source: path.to_owned(), kind })
     }
 
     fn facts_of_glob(&self, slot: &str, search: &PathSearch) -> Facts {

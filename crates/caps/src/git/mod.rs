@@ -130,11 +130,11 @@ fn pins(answer: &Answer) -> BTreeSet<Pin> {
 /// Returns the key that stands in what a call would tell.
 fn key_sighting(answer: &Answer) -> Option<KeySighting> {
     let kind = key_in_texts(&answer.value)?;
-    let place = match answer.paths.as_slice() {
+    let source = match answer.paths.as_slice() {
         [path] => path.clone(),
         _ => answer.line.clone(),
     };
-    Some(KeySighting { argument: "path".to_owned(), place, kind })
+    Some(KeySighting { argument: "path".to_owned(), source, kind })
 }
 
 /// Returns the kind of the first key in the texts of a value.

@@ -19,7 +19,7 @@ use kernel::proposal::{Finding, Value};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::visible_line;
-use policy::{CanonicalArgument, Destination, Facts, WebGrant};
+use policy::{CanonicalArgument, ChangeScope, Destination, Facts, WebGrant};
 use resource::web::Web;
 
 use crate::{Capability, OpenError, Probe, foreign};
@@ -143,6 +143,10 @@ impl Capability for HttpCapability {
                 ..Facts::default()
             },
         }
+    }
+
+    fn change_scopes(&self, _: &str, _: &[Value]) -> Vec<ChangeScope> {
+        vec![]
     }
 
     fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {

@@ -327,7 +327,7 @@ impl DocumentImporter<'_> {
         };
         let file = match within {
             Some(within) => open_found(within, path)?.map_err(fail)?,
-            None => open_named(path).map_err(fail)?,
+            None => found_file::open_named(Path::new(path)).map_err(fail)?,
         };
         let meta = file.metadata().map_err(fail)?;
         if !meta.is_file() {
@@ -339,13 +339,6 @@ impl DocumentImporter<'_> {
         self.admit(path, bytes.len() as u64)?;
         Ok(bytes)
     }
-}
-
-/// Opens a file that the user has named. A pipe without a writer would block an ordinary opening for ever.
-fn open_named(path: &str) -> std::io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// Opens a file that was found below a directory. The inner error is one of the file system.

@@ -32,7 +32,7 @@ fn judge(context: &Context<'_>) -> Ruling {
 
 /// Returns the question about text that would be read, and that holds what looks like a key.
 fn key_question(sighting: &KeySighting) -> Ruling {
-    let shown = visible_line(&sighting.place);
+    let shown = visible_line(&sighting.source);
     Ruling::ask(
         Lift::Permission,
         Finding::new(KEYS_INSIDE, quoting!("`{}` holds what looks like ", shown).and(sighting.kind))
@@ -194,7 +194,7 @@ mod tests {
             let call = Call::new(method).but(|c| {
                 c.facts.keys.push(KeySighting {
                     argument: "path".into(),
-                    place: "a.log".into(),
+                    source: "a.log".into(),
                     kind: "a key of AWS",
                 });
             });

@@ -15,7 +15,7 @@ use kernel::Interface;
 use kernel::agent_journal;
 use kernel::grant::Attenuation;
 use kernel::id::FormulaId;
-use kernel::proposal::{Effect, Finding, Pin, Value};
+use kernel::proposal::{Finding, Pin, Value};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::{quoting, visible_line};
@@ -188,14 +188,8 @@ impl Capability for GrantedDirectory {
             Ok(call) => call,
             Err(finding) => return Completion::Refused(vec![finding]),
         };
-        if proposal.effect != Effect::Commit
-            && let Some(problem) = placed_capability::sending_problem(
-                &self.change_scopes(&proposal.method, &proposal.args),
-                "",
-                &*self.outside,
-            )
-        {
-            return Completion::Refused(vec![problem]);
+        if let Some(refusal) = placed_capability::refusal(self, begun, "", &*self.outside) {
+            return refusal;
         }
         match self.entered(&call).and_then(|mount| self.change(&mount, &call, begun)) {
             Ok(value) => Completion::Done { value, provenance: proposal.provenance.clone() },
