@@ -175,6 +175,37 @@ mod tests {
     }
 
     #[test]
+    fn entry_above_a_spool_reaches_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path).to_string_lossy().into_owned();
+        fs::create_dir_all(root.join("mail/outbox")).unwrap();
+        fs::create_dir_all(root.join("new/outbox")).unwrap();
+        symlink("mail", root.join("link")).unwrap();
+        let reached = |path: &str| {
+            let places: Places = spools([&at("mail/outbox")]).into_iter().collect();
+            let facts = places.met(&[entry("name", &at(path))], "");
+            facts.first().map(|fact| fact.is_certain)
+        };
+        for (path, certain) in [
+            ("mail", Some(false)),
+            ("mail/outbox", Some(true)),
+            ("mail/outbox/a.eml", Some(true)),
+            ("link/outbox", Some(true)),
+            ("mail/other", None),
+            ("new", None),
+            // A change of a link changes the link.
+            ("link", None),
+        ] {
+            assert_eq!(reached(path), certain, "{path}");
+        }
+        // The spool has gone, and another directory takes the place of the one above it.
+        fs::remove_dir_all(root.join("mail")).unwrap();
+        assert_eq!(reached("mail"), Some(false));
+        assert_eq!(reached("new"), None);
+    }
+
+    #[test]
     fn path_is_located_behind_its_links() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();

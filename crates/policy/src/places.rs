@@ -98,7 +98,8 @@ pub struct Place {
 pub struct ChangeScope {
     /// The path of the one entry, or of the directory.
     pub location: Location,
-    /// Whether the call may change everything below the path. Otherwise it changes the entry at the path alone.
+    /// Whether the call may change everything below the path. Otherwise it writes, removes or replaces the entry at the
+    /// path. If the entry is a directory, its content goes with it.
     pub is_tree: bool,
     /// The name of the parameter that names the path.
     pub argument: &'static str,
@@ -110,9 +111,15 @@ impl ChangeScope {
         self.location.is_within(place)
     }
 
-    /// Returns whether the call may change something in a place.
+    /// Returns whether the call may change something in a place. A call that replaces a directory above a place, for
+    /// instance by a link, decides what lies in the place.
     pub fn meets(&self, place: &Location) -> bool {
-        self.lies_in(place) || (self.is_tree && place.is_within(&self.location))
+        self.lies_in(place) || place.is_within(&self.location)
+    }
+
+    /// Returns whether the call changes something in a place for certain.
+    fn is_certain(&self, place: &Location) -> bool {
+        !self.is_tree && self.lies_in(place)
     }
 }
 
@@ -159,15 +166,19 @@ impl Places {
     pub fn met(&self, scopes: &[ChangeScope], own_slot: &str) -> Vec<PlaceFact> {
         let mut all: Vec<PlaceFact> = Vec::new();
         for place in &self.0 {
-            let Some(scope) = scopes.iter().find(|scope| scope.meets(&place.location)) else { continue };
+            let at = &place.location;
+            let certain = scopes.iter().find(|scope| scope.is_certain(at));
+            let Some(scope) = certain.or_else(|| scopes.iter().find(|scope| scope.meets(at))) else {
+                continue;
+            };
             if place.meaning.slot() == Some(own_slot) {
                 continue;
             }
             all.push(PlaceFact {
                 argument: scope.argument,
-                path: place.location.path.clone(),
+                path: at.path.clone(),
                 meaning: place.meaning.clone(),
-                is_certain: !scope.is_tree,
+                is_certain: scope.is_certain(at),
             });
         }
         all
@@ -244,15 +255,16 @@ mod tests {
             (at("/w/outbox/r1.eml", &[0, 3, 2, 1]), true, true),
             (at("/w/outbox", &[3, 2, 1]), true, true),
             (at("/w/outbox/sub/r1.eml", &[0, 4, 3, 2, 1]), true, true),
-            (at("/w", &[2, 1]), false, true),
-            (at("/", &[1]), false, true),
+            // A directory above the spool that is removed, or replaced by a link.
+            (at("/w", &[2, 1]), true, true),
+            (at("/", &[1]), true, true),
             (at("/w/out", &[5, 2, 1]), false, false),
             (at("/w/outbox2", &[6, 2, 1]), false, false),
             (at("/w/outbox.eml", &[0, 2, 1]), false, false),
             // A bind mount of the spool, of a directory in it and of the directory around it.
             (at("/mnt/r1.eml", &[0, 3, 1]), true, true),
             (at("/mnt/w/outbox/r1.eml", &[0, 3, 2, 1]), true, true),
-            (at("/mnt", &[2, 1]), false, true),
+            (at("/mnt", &[2, 1]), true, true),
             // A file system that ignores the case of letters.
             (at("/w/OUTBOX/r1.eml", &[0, 3, 2, 1]), true, true),
             // A directory on the way that does not exist yet.
@@ -273,10 +285,31 @@ mod tests {
     fn missing_spool_is_met_by_its_path() {
         // Somebody has removed the spool, and a call makes it anew.
         let spool = at("/w/outbox", &[0, 2, 1]);
-        for (path, meets) in [("/w/outbox/a.eml", true), ("/w/outbox", true), ("/w/other", false)] {
+        for (path, meets) in [
+            ("/w/outbox/a.eml", true),
+            ("/w/outbox", true),
+            ("/w", true),
+            ("/w/other", false),
+            ("/wo", false),
+        ] {
             let scope = ChangeScope { location: at(path, &[0, 2, 1]), is_tree: false, argument: "path" };
             assert_eq!(spools(spool.clone()).met(&[scope], "out").len(), usize::from(meets), "{path}");
         }
+    }
+
+    #[test]
+    fn replaced_directory_above_a_spool_only_could_write_there() {
+        let scope = |path: &str, ids: &[u64]| ChangeScope {
+            location: at(path, ids),
+            is_tree: false,
+            argument: "name",
+        };
+        let met = |scopes: &[ChangeScope]| spools(at("/w/outbox", &[3, 2, 1])).met(scopes, "out");
+        let above = scope("/w", &[2, 1]);
+        let inside = scope("/w/outbox/a.eml", &[0, 3, 2, 1]);
+        assert!(!met(std::slice::from_ref(&above))[0].is_certain);
+        // The certain change is the one that is told.
+        assert!(met(&[above, inside])[0].is_certain);
     }
 
     #[test]

@@ -159,13 +159,18 @@ fn git(home: &TestHome, words: &[&str]) {
 
 /// Returns a home with a repository whose branch `more` has one more file, and a worker that switches to it.
 pub(crate) fn home_with_branch(slots: &str, file: &str) -> TestHome {
+    home_with_commit(slots, |home| home.write(&format!("project/{file}"), MAIL))
+}
+
+/// Returns a home with a repository whose branch `more` has more, and a worker that switches to it.
+fn home_with_commit(slots: &str, more: impl Fn(&TestHome)) -> TestHome {
     let home = home(slots, &[("repo_switch", json!({ "name": "more" }))]);
     home.write("project/a.txt", "one\n");
     git(&home, &["init", "-qb", "main"]);
     git(&home, &["add", "."]);
     git(&home, &["commit", "-qm", "First"]);
     git(&home, &["switch", "-qc", "more"]);
-    home.write(&format!("project/{file}"), MAIL);
+    more(&home);
     git(&home, &["add", "."]);
     git(&home, &["commit", "-qm", "More"]);
     git(&home, &["switch", "-q", "main"]);
@@ -183,6 +188,21 @@ fn branch_with_a_file_in_a_spool_asks_like_a_mail() {
     let free = home_with_branch("repo: git rw, outbox: outbox", "b.txt");
     run(&free, &options).expect(0);
     assert!(free.path("project/b.txt").exists());
+}
+
+#[test]
+fn branch_with_a_link_above_a_spool_asks_like_a_mail() {
+    // The spool is empty, so git knows nothing of it and replaces the directory above it.
+    let home = home_with_commit("repo: git rw, outbox: outbox", |home| {
+        home.write("project/new/outbox/r1-9.eml", MAIL);
+        std::os::unix::fs::symlink("new", home.path("project/mail")).unwrap();
+    });
+    std::fs::create_dir_all(home.path("project/mail/outbox")).unwrap();
+    let slots = ["-e", "repo=git:project:rw", "-e", "outbox=project/mail/outbox", "--allow", "repo.switch"];
+    let said = run(&home, &slots);
+    assert_eq!(said.code, 7, "{said:?}");
+    assert!(!home.path("project/mail/outbox/r1-9.eml").exists());
+    assert!(card(&home).contains("places/sends"));
 }
 
 #[test]

@@ -263,6 +263,12 @@ impl DirCapability {
         }
     }
 
+    /// Returns whether a directory, and no link to one, stands at a path.
+    fn is_directory(&self, path: &Plain) -> bool {
+        let found = relocate::look(&self.root, path, "look at", "path", &self.limits);
+        found.is_ok_and(|state| state == EntryState::Directory)
+    }
+
     /// Returns the pinned state of a path: nothing, a file or a directory.
     fn pinned_state(&self, begun: &StartedEffect, path: &Plain) -> Option<EntryState> {
         let is_there = |kind: &str| {
@@ -429,6 +435,8 @@ impl Capability for DirCapability {
         let root = self.names.last().map_or("", String::as_str).trim_end_matches('/');
         let at = |argument, path: &Plain| places::entry(argument, &format!("{root}/{}", path.as_str()));
         match &call {
+            // A directory that is there already stays as it is.
+            Call::MakeDirectory { path } if self.is_directory(path) => vec![],
             Call::Write { path, .. }
             | Call::Append { path, .. }
             | Call::Edit { path, .. }

@@ -176,12 +176,13 @@ impl Capability for GitCapability {
         facts
     }
 
-    /// Returns the files that a branch would change in the working tree. The other methods change only what git keeps.
+    /// Returns the entries that a branch would change in the working tree. An entry may be a directory now, and a link
+    /// afterwards. The other methods change only what git keeps.
     fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope> {
         let root = self.repository.path.trim_end_matches('/');
         let mut scopes = Vec::new();
         if self.repository.write && CHANGING.contains(&method) {
-            scopes.push(places::entry("method", &format!("{root}/.git")));
+            scopes.push(places::tree("method", &format!("{root}/.git")));
         }
         if method == "switch"
             && let Ok(answer) = self.look(method, args)

@@ -33,6 +33,19 @@ impl HostServices for BlobFixture {
     }
 }
 
+/// Knows one mail spool.
+struct SpoolFixture(String);
+
+impl HostServices for SpoolFixture {
+    fn secret(&self, _: &str, _: &Origin) -> Result<Zeroizing<String>, NoSecret> {
+        Err(NoSecret::Missing)
+    }
+
+    fn places(&self) -> Option<policy::Places> {
+        Some(caps::places::spools([&self.0]).into_iter().collect())
+    }
+}
+
 fn id(byte: u8) -> FormulaId {
     FormulaId { number: [byte; 32], node: [9; 32] }
 }
@@ -329,4 +342,28 @@ fn attenuation_limits_apply_to_every_change() {
         let begun = begun_with(&capability, method, call(method, words), &[EVERY_METHOD], false);
         assert_eq!(rule(&capability.perform(&begun)), says, "{method} {words:?}");
     }
+}
+
+#[test]
+fn directory_moved_above_a_spool_sends() {
+    let folder = folder();
+    let root = folder.path().canonicalize().unwrap().join("root");
+    fs::create_dir_all(root.join("mail/outbox")).unwrap();
+    let spool = root.join("mail/outbox").to_str().unwrap().to_owned();
+    let granted = GrantedDirectory::new(
+        root.to_str().unwrap(),
+        false,
+        &Attenuation::default(),
+        id(2),
+        Arc::new(SpoolFixture(spool)),
+    );
+    let raises = |from: &str, to: &str| {
+        let facts = granted.facts("move", &args("move", &[from, to]));
+        facts.raises
+    };
+    // The directory above the spool is taken away, and then another one takes its place.
+    assert_eq!(raises("mail", "old"), Some(Effect::Commit));
+    fs::rename(root.join("mail"), root.join("old")).unwrap();
+    assert_eq!(raises("sub", "mail"), Some(Effect::Commit));
+    assert_eq!(raises("sub", "other"), None);
 }
