@@ -38,7 +38,7 @@ const IN_WORKTREE: Status = Status::from_bits_truncate(
 );
 
 /// A file of the working tree, as it would be added.
-enum WorktreeFile {
+pub(crate) enum WorktreeFile {
     /// No file at this path.
     Missing,
     /// The content of the file, and its mode in git.
@@ -102,7 +102,7 @@ pub(crate) fn add(
     }
     let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file" } else { "files" });
     let value = json!({ "added": paths });
-    Ok(Answer { value, paths, pins, line, shown: Some(shown) })
+    Ok(Answer { value, paths, pins, line, shown: Some(shown), ..Answer::default() })
 }
 
 /// Resets paths in the index to the checked-out commit.
@@ -138,7 +138,8 @@ pub(crate) fn unstage(
         }
     }
     let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file" } else { "files" });
-    Ok(Answer { value: json!({ "unstaged": paths }), paths, pins, line, shown: Some(shown) })
+    let value = json!({ "unstaged": paths });
+    Ok(Answer { value, paths, pins, line, shown: Some(shown), ..Answer::default() })
 }
 
 /// Checks whether an interrupted call was carried out: the index has the added files, or no longer has the unstaged
@@ -248,7 +249,8 @@ fn expect_no_filter(repository: &Repository, path: &str) -> Result<(), Refusal> 
     }
 }
 
-fn read_worktree_file(root: &Path, path: &str) -> Result<WorktreeFile, Refusal> {
+/// Returns the present content of a file in the working tree, reached without following a link.
+pub(crate) fn read_worktree_file(root: &Path, path: &str) -> Result<WorktreeFile, Refusal> {
     let mut at = root.to_owned();
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {

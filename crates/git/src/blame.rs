@@ -6,6 +6,7 @@ use std::path::Path;
 use git2::{BlameOptions, Repository};
 use serde_json::{Value as Json, json};
 
+use crate::key_search::KeySearch;
 use crate::order::Answer;
 use crate::part::{self, format_time, shorten};
 use crate::paths;
@@ -14,7 +15,13 @@ use crate::refusal::Refusal;
 /// The maximum number of lines in one answer.
 const MAX_ITEMS: u64 = 500;
 
-pub(crate) fn blame(repository: &Repository, path: &str, from: u64, lines: u64) -> Result<Answer, Refusal> {
+pub(crate) fn blame(
+    repository: &Repository,
+    path: &str,
+    from: u64,
+    lines: u64,
+    search: KeySearch<'_>,
+) -> Result<Answer, Refusal> {
     let path = paths::check(path, "path")?;
     let missing = || {
         let message = format!("`{path}` is no committed file");
@@ -62,5 +69,7 @@ pub(crate) fn blame(repository: &Repository, path: &str, from: u64, lines: u64) 
         "text": out, "unit": "lines", "from": from, "to": last, "total": total, "truncated": truncated,
         "next": next,
     });
-    Ok(Answer { value, line: format!("{total} lines"), paths: vec![path.to_owned()], ..Answer::default() })
+    let key = search(blob.content()).map(str::to_owned);
+    let (line, paths) = (format!("{total} lines"), vec![path.to_owned()]);
+    Ok(Answer { value, line, paths, key, ..Answer::default() })
 }

@@ -86,7 +86,7 @@ pub(crate) fn commit(
         value = commit_value(id, &tree_id, &drawn.paths);
     }
     let line = format!("{}, as {} <{}>", drawn.line(), author.name, author.email);
-    Ok(Answer { value, paths: drawn.paths, pins, line, shown: Some(drawn.text) })
+    Ok(Answer { value, paths: drawn.paths, pins, line, shown: Some(drawn.text), ..Answer::default() })
 }
 
 fn commit_value(id: Oid, tree: &str, paths: &[String]) -> serde_json::Value {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use git2::{Diff, DiffFormat, DiffOptions, Repository};
 use serde_json::json;
 
+use crate::key_search::{self, KeySearch};
 use crate::order::{Answer, DiffSides};
 use crate::refusal::Refusal;
 use crate::{log, part, paths};
@@ -20,6 +21,7 @@ pub(crate) fn diff(
     between: &DiffSides,
     path: Option<&str>,
     offset: u64,
+    search: KeySearch<'_>,
 ) -> Result<Answer, Refusal> {
     let path = path.map(|path| paths::check(path, "path")).transpose()?;
     let mut options = options(path);
@@ -46,7 +48,8 @@ pub(crate) fn diff(
     if let Some(value) = value.as_object_mut() {
         value.insert("files".to_owned(), json!(drawn.paths.len()));
     }
-    Ok(Answer { value, line: drawn.line(), paths: drawn.paths, ..Answer::default() })
+    let key = drawn.key(repository, &found, search);
+    Ok(Answer { value, line: drawn.line(), paths: drawn.paths, key, ..Answer::default() })
 }
 
 /// Returns the options for all diffs here, which do not depend on the repository's settings.
@@ -107,6 +110,17 @@ impl RenderedDiff {
             _ => {}
         }
         Ok(RenderedDiff { text, paths: paths.into_iter().collect(), cut, added, removed })
+    }
+
+    /// Returns the kind of a key in the text, or in one of the compared files.
+    pub(crate) fn key(
+        &self,
+        repository: &Repository,
+        diff: &Diff<'_>,
+        search: KeySearch<'_>,
+    ) -> Option<String> {
+        let kind = search(self.text.as_bytes()).or_else(|| key_search::key_in_diff(repository, diff, search));
+        kind.map(str::to_owned)
     }
 
     pub(crate) fn line(&self) -> String {

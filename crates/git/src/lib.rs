@@ -14,6 +14,7 @@ mod blame;
 mod branch;
 mod commit;
 mod diff;
+mod key_search;
 mod log;
 mod open;
 mod order;
@@ -25,6 +26,7 @@ mod show;
 mod status;
 mod switch;
 
+pub use key_search::KeySearch;
 pub use open::ENVIRONMENT;
 pub use order::{Answer, Author, Call, DiffSides, Order, Reply, StatePin};
 pub use part::MAX_PART_BYTES as MOST_TEXT;

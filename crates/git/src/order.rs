@@ -189,6 +189,8 @@ pub struct Answer {
     pub shown: Option<String>,
     /// The summary of the answer, in a few words.
     pub line: String,
+    /// The kind of a key in the texts of which the answer shows at least a part, in words.
+    pub key: Option<String>,
 }
 
 /// The reply to an order: an answer, or a refusal.

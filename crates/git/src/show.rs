@@ -6,6 +6,7 @@ use git2::{ObjectType, Repository};
 use serde_json::json;
 
 use crate::diff::{self, RenderedDiff};
+use crate::key_search::KeySearch;
 use crate::order::Answer;
 use crate::refusal::Refusal;
 use crate::{log, part, paths};
@@ -18,6 +19,7 @@ pub(crate) fn show(
     revision: &str,
     path: Option<&str>,
     offset: u64,
+    search: KeySearch<'_>,
 ) -> Result<Answer, Refusal> {
     let commit = log::commit(repository, revision, "revision")?;
     let Some(path) = path else {
@@ -30,7 +32,8 @@ pub(crate) fn show(
         if let Some(value) = value.as_object_mut() {
             value.insert("commit".to_owned(), log::commit_json(&commit));
         }
-        return Ok(Answer { value, line: drawn.line(), paths: drawn.paths, ..Answer::default() });
+        let key = drawn.key(repository, &found, search);
+        return Ok(Answer { value, line: drawn.line(), paths: drawn.paths, key, ..Answer::default() });
     };
     let path = paths::check(path, "path")?;
     let tree = commit.tree()?;
@@ -76,7 +79,8 @@ pub(crate) fn show(
             };
             let value = part::bytes(text, offset, false)?;
             let line = format!("{} bytes", text.len());
-            Ok(Answer { value, line, paths: vec![path.to_owned()], ..Answer::default() })
+            let key = search(text.as_bytes()).map(str::to_owned);
+            Ok(Answer { value, line, paths: vec![path.to_owned()], key, ..Answer::default() })
         }
         _ => Err(missing()),
     }

@@ -180,5 +180,5 @@ pub(crate) fn switch(
         repository.set_head(&format!("refs/heads/{name}"))?;
     }
     let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file changes" } else { "files change" });
-    Ok(Answer { value, paths, pins, line, shown: Some(shown) })
+    Ok(Answer { value, paths, pins, line, shown: Some(shown), ..Answer::default() })
 }

@@ -182,6 +182,31 @@ fn read_only_repository_refuses_writes_and_asks_for_secrets() {
 }
 
 #[test]
+fn part_of_a_committed_key_asks() {
+    const BODY: &str = "IJ1hgr5ZQ0Jm3V1nYt8zq0Lw3Jm9o0v0c1cA2xq9qW5x";
+    let calls = [
+        call("show", json!({ "revision": "HEAD", "path": "notes.txt", "offset": 40 })),
+        call("show", json!({ "revision": "HEAD", "offset": 160 })),
+        call("blame", json!({ "path": "notes.txt", "from": 3, "lines": 1 })),
+        call("diff", json!({})),
+    ];
+    for one in &calls {
+        let home = home("---\nslots: { repo: git }\n---\nLook.\n", std::slice::from_ref(one));
+        let key =
+            format!("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE\n{BODY}\n-----END PRIVATE KEY-----\n");
+        let lines: String = (0..20).map(|line| format!("line {line}\n")).collect();
+        home.write("project/notes.txt", format!("{key}{lines}"));
+        git(&home, &["add", "."]);
+        git(&home, &["commit", "-qm", "Key"]);
+        home.write("project/notes.txt", format!("{key}{lines}more\n"));
+        home.almoner(&run(&["-e", "repo=git:project"])).expect(7);
+        let shown = card(&home, "1");
+        assert!(shown.contains("paths/keys-inside") && !shown.contains(BODY), "{one}: {shown}");
+        assert!(!home.trace("r1").to_string().contains(BODY), "{one}");
+    }
+}
+
+#[test]
 fn repository_process_cannot_read_files_outside() {
     let calls =
         [call("status", json!({})), call("diff", json!({})), call("show", json!({ "revision": "HEAD" }))];

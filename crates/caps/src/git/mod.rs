@@ -127,14 +127,19 @@ fn pins(answer: &Answer) -> BTreeSet<Pin> {
     pins.collect()
 }
 
-/// Returns the key that stands in what a call would tell.
+/// Returns the key that stands in what a call would tell, or in a text of which it would tell a part.
 fn key_sighting(answer: &Answer) -> Option<KeySighting> {
-    let kind = key_in_texts(&answer.value)?;
+    let kind = answer.key.as_deref().map(kind_of_key).or_else(|| key_in_texts(&answer.value))?;
     let source = match answer.paths.as_slice() {
         [path] => path.clone(),
         _ => answer.line.clone(),
     };
     Some(KeySighting { argument: "path".to_owned(), source, kind })
+}
+
+/// Returns the kind of key of a name. The name comes from the confined process.
+fn kind_of_key(name: &str) -> &'static str {
+    policy::secrets::SHAPES.iter().find(|shape| shape.name == name).map_or("a key", |shape| shape.name)
 }
 
 /// Returns the kind of the first key in the texts of a value.

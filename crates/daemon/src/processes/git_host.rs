@@ -8,7 +8,7 @@ use control::exit::{Exit, ExitResult, Failure};
 /// # Errors
 /// When the streams break.
 pub fn serve() -> ExitResult {
-    git::serve(std::io::stdin().lock(), std::io::stdout().lock())
+    git::serve(std::io::stdin().lock(), std::io::stdout().lock(), &policy::secrets::key_in)
         .map_err(|error| Failure::from_error(Exit::Failure, error).help("the daemon starts it"))?;
     Ok(Exit::Ok)
 }

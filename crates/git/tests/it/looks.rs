@@ -143,6 +143,45 @@ fn blame_names_the_commit_of_each_line() {
 }
 
 #[test]
+fn key_anywhere_in_a_shown_file_is_reported() {
+    let yard = TestRepository::new();
+    let text: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+    yard.write("a.txt", &format!("KEY-\n{text}"));
+    yard.git(&["commit", "-qam", "Third"]);
+    yard.write("a.txt", &format!("KEY-\n{text}more\n"));
+    let offset = 100_000;
+    let show = |revision: &str, path: Option<&str>| Call::Show {
+        revision: revision.to_owned(),
+        path: path.map(str::to_owned),
+        offset: if revision == "HEAD" { offset } else { 0 },
+    };
+    let blame = |path: &str, from| Call::Blame { path: path.to_owned(), from, lines: 1 };
+    for (call, has_key) in [
+        (show("HEAD", Some("a.txt")), true),
+        (show("HEAD", None), true),
+        (show("HEAD~1", Some("a.txt")), false),
+        (show("HEAD~1", None), false),
+        (blame("a.txt", 19_000), true),
+        (blame("src/b.rs", 1), false),
+        // The key stands on no line that is shown.
+        (diff(DiffSides::Worktree, None), true),
+        (diff(DiffSides::Worktree, Some("src")), false),
+        (diff(DiffSides::Revisions { from: "HEAD".to_owned(), to: None }, None), true),
+        (diff(DiffSides::Staged, None), false),
+    ] {
+        let shown = format!("{call:?}");
+        let answer = yard.ask(call).unwrap();
+        assert_eq!(answer.key.is_some(), has_key, "{shown}");
+        if shown.contains("offset: 100000") || shown.contains("Blame") || shown.contains("Diff") {
+            assert!(!answer.value["text"].as_str().unwrap().contains("KEY-"), "{shown}");
+        }
+    }
+    // Once it is staged, the new side has an object.
+    yard.git(&["add", "a.txt"]);
+    assert!(yard.ask(diff(DiffSides::Staged, None)).unwrap().key.is_some());
+}
+
+#[test]
 fn branches_mark_the_checked_out_one() {
     let yard = TestRepository::new();
     yard.git(&["branch", "topic", "HEAD~1"]);

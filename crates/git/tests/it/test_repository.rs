@@ -74,7 +74,9 @@ impl TestRepository {
     }
 
     pub(crate) fn ask(&self, call: Call) -> Result<Answer, Refusal> {
-        git::answer(&Order { root: self.root(), call })
+        // The tests write this word for a key.
+        let search = |text: &[u8]| text.windows(4).any(|part| part == b"KEY-").then_some("a key");
+        git::answer(&Order { root: self.root(), call }, &search)
     }
 
     /// Returns the value of a call, as the JSON for a model.
