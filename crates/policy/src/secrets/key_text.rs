@@ -7,19 +7,13 @@ use std::sync::LazyLock;
 
 use kernel::proposal::Value;
 
-use super::{Hit, HitKind, Secrets, strings};
+use super::{Hit, HitKind, Secrets, key_body, strings};
 
-/// The distance from the beginning of a private key within which its body begins, in bytes.
-const MAX_HEADERS_LEN: usize = 512;
+/// The beginning of the line that begins or ends a private key, as PEM and SSH2 write it.
+const MARKER: &[u8] = b"----";
 
-/// The length of a line of a body at least, in characters.
-const MIN_BODY_LEN: usize = 40;
-
-/// The beginning of a key in PEM.
-const PEM: &str = "-----BEGIN ";
-
-/// The beginning of the end of a key in PEM.
-const PEM_END: &str = "-----END ";
+/// The beginning of a private key of PuTTY.
+const PUTTY: &[u8] = b"PuTTY-User-Key-File-";
 
 static SHAPES_ALONE: LazyLock<Secrets> = LazyLock::new(Secrets::default);
 
@@ -54,43 +48,56 @@ pub fn withhold_value(value: &Value) -> Value {
     strings::replace(value, &|text| withhold(text), &has_key)
 }
 
-/// Returns the keys in a text, with their kinds.
+/// Returns the keys in a text, with their kinds. Of keys that overlap, only the first is returned.
 fn keys(text: &[u8]) -> impl Iterator<Item = (&'static str, Hit)> {
     let hits = SHAPES_ALONE.scan_bytes(text).into_iter();
+    let mut done = 0;
     hits.filter_map(move |mut hit| {
         let HitKind::Shape(kind) = hit.kind else { return None };
-        let from = text.get(hit.start..)?;
-        if from.starts_with(PEM.as_bytes()) {
-            hit.end = hit.start + pem_len(from)?;
-        } else if from.starts_with(b"PuTTY-User-Key-File-") {
-            hit.end = hit.start + putty_len(from)?;
+        if hit.start < done {
+            return None;
+        }
+        let (from, after) = (text.get(hit.start..)?, text.get(hit.end..)?);
+        if from.starts_with(MARKER) {
+            hit.end += rest_of_pem(after)?;
+            done = hit.end;
+        } else if from.starts_with(PUTTY) {
+            hit.end += rest_of_putty(after)?;
+            done = hit.end;
         }
         Some((kind, hit))
     })
 }
 
-/// Returns the length of a private key in PEM, or `None` if its beginning has no body. A body without an end reaches to
-/// the end of the text.
-fn pem_len(text: &[u8]) -> Option<usize> {
-    let head = &text[PEM.len()..text.len().min(PEM.len() + MAX_HEADERS_LEN)];
-    let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
-    head.split(|byte| !is_body(byte)).find(|run| run.len() >= MIN_BODY_LEN)?;
-    let end = find(text, PEM_END.as_bytes());
-    let rest = end.and_then(|at| Some((at, text.get(at + PEM_END.len()..)?)));
-    Some(rest.map_or(text.len(), |(at, rest)| {
-        let tail = find(rest, b"-----").map_or(0, |tail| tail + 5);
-        at + PEM_END.len() + tail
-    }))
+/// Returns the length of what follows the first line of a private key, or `None` if it is no body. A body without an
+/// end reaches to the end of the text.
+fn rest_of_pem(text: &[u8]) -> Option<usize> {
+    if !key_body::stands_at(text) {
+        return None;
+    }
+    let Some(end) = key_body::find_marker(text, b"END") else { return Some(text.len()) };
+    // The last line ends with dashes, unless it is cut off.
+    let dashes = find(&text[end..], b"--").unwrap_or(0);
+    let tail = text[end + dashes..].iter().take_while(|byte| **byte == b'-').count();
+    Some(end + dashes + tail)
 }
 
-/// Returns the length of a private key of PuTTY, or `None` if there is only its beginning.
-fn putty_len(text: &[u8]) -> Option<usize> {
-    let private = find(text, b"Private-Lines:")?;
+/// Returns the length of what follows the first words of a private key of PuTTY, or `None` if it is no body.
+fn rest_of_putty(text: &[u8]) -> Option<usize> {
+    /// The distance within which the body begins. The public key and a comment come first.
+    const MAX_BEFORE: usize = 64 << 10;
+    const LINES: &[u8] = b"Private-Lines:";
+    let before = &text[..text.len().min(MAX_BEFORE)];
+    let before = &before[..find(before, PUTTY).unwrap_or(before.len())];
+    let private = find(before, LINES)?;
+    if !key_body::begins_at(&text[private + LINES.len()..]) {
+        return None;
+    }
     Some(find(&text[private..], b"Private-MAC:").map_or(text.len(), |mac| private + mac))
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window == part)
+    memchr::memmem::find(text, part)
 }
 
 #[cfg(test)]
@@ -133,6 +140,12 @@ mod tests {
             "const HEADER: &str = \"-----BEGIN PRIVATE KEY-----\";",
             "if line.startswith('-----BEGIN RSA PRIVATE KEY-----'):\n    raise ValueError('no')\n",
             "PuTTY-User-Key-File-2",
+            "startswith('PuTTY-User-Key-File-') ... startswith('Private-Lines:'):\n    return self.lines()\n",
+            "markers = {\n  begin: '-----BEGIN PRIVATE KEY-----',\n  end: '-----END PRIVATE KEY-----',\n};\n",
+            "BEGIN = '-----BEGIN PRIVATE KEY-----'\nname: str\nother: int\nelse\nreturn\n\nclass Other\n",
+            "It begins with -----BEGIN PRIVATE KEY----- and goes on with base64 until another marker\nends it",
+            "-----BEGIN PRIVATE KEY-----\nyour private key goes here in one or more lines of text\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
             "AKIAIOSFODNN7EXAMPLE",
             "key = os.environ['OPENAI_API_KEY']",

@@ -6,6 +6,7 @@
 
 mod decode;
 mod forms;
+mod key_body;
 mod key_text;
 mod matcher;
 mod shapes;

@@ -7,6 +7,7 @@
     reason = "a test stands where a user does, and says so by panicking when something is wrong"
 )]
 
+mod key_layouts;
 mod lists;
 mod secrets;
 

@@ -12,10 +12,10 @@ const FOUND: &str = include_str!("../data/secrets/found.ndjson");
 const BENIGN: &str = include_str!("../data/secrets/benign.txt");
 
 /// Pseudo-random numbers: the same ones each time.
-struct Draw(u64);
+pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
