@@ -83,10 +83,10 @@ impl Reason {
             (Reason::Keys, true) => "file was not searched: its name says that it holds keys",
             (Reason::Keys, false) => "files were not searched: their names say that they hold keys",
             (Reason::KeysInside, true) => {
-                "file with matching lines is not shown: text in it looks like a key (`read` of it asks a person)"
+                "file was not searched: text in it looks like a key (`read` of it asks a person)"
             }
             (Reason::KeysInside, false) => {
-                "files with matching lines are not shown: text in them looks like a key (`read` of one asks a person)"
+                "files were not searched: text in them looks like a key (`read` of one asks a person)"
             }
         }
     }

@@ -36,11 +36,11 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEnt
 }
 
 /// The maximum size of a file that is searched for keys as a whole, in bytes.
-const MAX_SEARCHED_BYTES: u64 = 16 << 20;
+const MAX_SEARCHED_BYTES: u64 = range::MAX_COUNTED_BYTES;
 
 /// The number of bytes around a range in a larger file that are searched too. A key that begins before the range may
 /// reach into it.
-const MARGIN_BYTES: u64 = 64 << 10;
+const MARGIN_BYTES: u64 = 1 << 20;
 
 /// Returns the kind of a key that stands in a file of which a call reads a part. Where the file is too large, only the
 /// part and its surroundings are searched.
@@ -52,7 +52,7 @@ pub(super) fn key(root: &Dir, found: &FoundEntry, range: Range) -> Option<&'stat
             (offset.saturating_sub(MARGIN_BYTES), bytes + 2 * MARGIN_BYTES)
         }
         Range::All if found.bytes > MAX_SEARCHED_BYTES => (0, range::MAX_BYTES + MARGIN_BYTES),
-        _ => (0, range::MAX_COUNTED_BYTES),
+        _ => (0, MAX_SEARCHED_BYTES),
     };
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();

@@ -2,6 +2,7 @@
 //! cover.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 
 use kernel::proposal::{Decision, Finding, Value};
 use kernel::run::Completion;
@@ -139,6 +140,52 @@ fn search_names_no_file_in_a_directory_of_keys() {
         let (found, is_asked) = learned(&bench, "grep", args);
         assert!(!is_asked && !found.contains("id_rsa") && !found.contains("known"), "{args:?}: {found}");
         assert!(found.contains("not looked into"), "{args:?}: {found}");
+    }
+}
+
+/// A private key of nobody.
+const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hgr5ZQ0Jm3V1nYt8zq0Lw3Jm9o0v0c1cA2xq9qW5x\n-----END PRIVATE KEY-----\n";
+
+#[test]
+fn search_tells_of_a_key_the_same_whether_a_line_matches() {
+    let log = format!("hello\n{PEM}");
+    let bench = Bench::dir().with(&[("notes.txt", log.as_str()), ("sub/a.md", "nothing")]);
+    let answer = |pattern: &str, more: &[&str]| {
+        let args = [&[pattern][..], more].concat();
+        learned(&bench, "grep", &args)
+    };
+    let (found, is_asked) = answer("MC4C", &[]);
+    assert!(!is_asked && found.contains("text in it looks like a key"), "{found}");
+    for pattern in ["MC4D", "hello", "IJ1hgr5[A-Z]Q", "IJ1hgr5[a-z]Q", "PRIVATE"] {
+        assert_eq!(answer(pattern, &[]).0, found, "{pattern}");
+    }
+    // A search in another directory tells nothing of the key.
+    assert!(!answer("MC4C", &["sub"]).0.contains("looks like a key"));
+}
+
+#[test]
+fn key_far_before_a_read_range_asks() {
+    let bench = Bench::dir();
+    let path = bench.root().join("big.log");
+    let headers = "X-Note: of a person, since 2001\n".repeat(10_000);
+    let key = PEM.replacen("-----\n", &format!("-----\n{headers}\n"), 1);
+    fs::write(&path, "").unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    // The file is larger than what is searched as a whole, and most of it takes no room.
+    file.set_len(80 << 20).unwrap();
+    let start = 70_u64 << 20;
+    file.write_all_at(key.as_bytes(), start).unwrap();
+    let capability = bench.open();
+    for (offset, has_key) in [(start + key.len() as u64 - 90, true), (start, true), (1 << 20, false)] {
+        let args = [
+            Value::from("big.log"),
+            Value::Undefined,
+            Value::Undefined,
+            Value::number(offset as f64),
+            Value::number(60.0),
+        ];
+        let facts = capability.facts("read", &args);
+        assert_eq!(!facts.keys.is_empty(), has_key, "{offset}");
     }
 }
 
