@@ -25,6 +25,9 @@ pub struct Facts {
     pub paths: Vec<PathFact>,
     /// The keys that stand in the text which the call would read.
     pub keys: Vec<KeySighting>,
+    /// The paths, as in `paths`, of the files that hold certificates or public keys in PEM, and no private key. Their
+    /// ending, which keys share, does not count.
+    pub certificates: BTreeSet<String>,
     /// The number of bytes that the call would write or send.
     pub bytes: Option<u64>,
     /// The file that the call would replace with something else.

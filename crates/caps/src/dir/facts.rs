@@ -49,7 +49,10 @@ impl DirCapability {
                 let mut facts =
                     Facts { line: format!("looks at {} in `{slot}`", shown(path)), ..Facts::default() };
                 match stat::look(&self.root, path, &self.limits) {
-                    Ok(there) => facts.paths.push(found(path.as_str(), &there)),
+                    Ok(there) => {
+                        facts.paths.push(found(path.as_str(), &there));
+                        facts.certificates.extend(self.certificate(path.as_str(), &there));
+                    }
                     Err(finding) => facts.problems.push(finding),
                 }
                 facts
@@ -77,6 +80,7 @@ impl DirCapability {
             Ok(there) => {
                 facts.line.push_str(&format!(" ({} bytes)", there.bytes));
                 facts.paths.push(found(path.as_str(), &there));
+                facts.certificates.extend(self.certificate(path.as_str(), &there));
                 facts.keys.extend(self.key_sighting(path.as_str(), &there, range));
             }
             Err(finding) => facts.problems.push(finding),
@@ -88,6 +92,15 @@ impl DirCapability {
     fn key_sighting(&self, path: &str, found: &walk::FoundEntry, range: Range) -> Option<KeySighting> {
         let kind = read::key(&self.root, found, range)?;
         Some(KeySighting { argument: "path".to_owned(), source: path.to_owned(), kind })
+    }
+
+    /// Returns a path if the file there has the ending of keys, and holds only certificates.
+    fn certificate(&self, path: &str, found: &walk::FoundEntry) -> Option<String> {
+        let has_ending = |name: &str| name.to_ascii_lowercase().ends_with(".pem");
+        let is_certificate = found.kind == walk::Kind::File
+            && (has_ending(path) || has_ending(&found.resolved))
+            && read::is_certificate(&self.root, found);
+        is_certificate.then(|| path.to_owned())
     }
 
     fn facts_of_glob(&self, slot: &str, search: &PathSearch) -> Facts {
@@ -117,6 +130,7 @@ impl DirCapability {
                     Ok(there) if !start.is_empty() => {
                         // A search of a directory leaves out the files with keys.
                         if there.kind == walk::Kind::File {
+                            facts.certificates.extend(self.certificate(start, &there));
                             facts.keys.extend(self.key_sighting(start, &there, Range::All));
                         }
                         found(start, &there)

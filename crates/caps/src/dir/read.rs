@@ -60,6 +60,20 @@ pub(super) fn key(root: &Dir, found: &FoundEntry, range: Range) -> Option<&'stat
     policy::secrets::key_in(&bytes)
 }
 
+/// The maximum size of a file of certificates that is read unasked, in bytes.
+const MAX_CERTIFICATES_BYTES: u64 = 1 << 20;
+
+/// Returns whether a file holds certificates or public keys in PEM, and no private key.
+pub(super) fn is_certificate(root: &Dir, found: &FoundEntry) -> bool {
+    let text = || {
+        let file = walk::open(root, found).ok()?;
+        let mut bytes = Vec::new();
+        file.take(MAX_CERTIFICATES_BYTES + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= MAX_CERTIFICATES_BYTES).then(|| String::from_utf8(bytes).ok())?
+    };
+    text().is_some_and(|text| policy::secrets::is_public_pem(&text))
+}
+
 /// Returns the bytes of a file. Returns `None` if the file has more than `most` bytes, is no plain file, or cannot be
 /// read.
 pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {

@@ -164,6 +164,28 @@ fn search_tells_of_a_key_the_same_whether_a_line_matches() {
 }
 
 #[test]
+fn certificate_is_read_unasked_and_a_key_beside_it_asks() {
+    let certificate = PEM.replace("PRIVATE KEY", "CERTIFICATE");
+    let both = format!("{certificate}{PEM}");
+    let bench = Bench::dir()
+        .with(&[("ca.pem", certificate.as_str()), ("server.pem", both.as_str())])
+        .with(&[("privkey.pem", certificate.as_str())])
+        .linked(&[("link", "ca.pem")]);
+    for (method, args, is_asked) in [
+        ("read", &["ca.pem"][..], false),
+        ("read", &["link"], false),
+        ("stat", &["ca.pem"], false),
+        ("grep", &["MC4", "ca.pem"], false),
+        ("read", &["server.pem"], true),
+        ("grep", &["MC4", "server.pem"], true),
+        ("read", &["privkey.pem"], true),
+        ("write", &["ca.pem", "x"], true),
+    ] {
+        assert_eq!(learned(&bench, method, args).1, is_asked, "{method} {args:?}");
+    }
+}
+
+#[test]
 fn key_far_before_a_read_range_asks() {
     let bench = Bench::dir();
     let path = bench.root().join("big.log");

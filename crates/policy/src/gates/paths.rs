@@ -2,6 +2,8 @@
 //! suffixes, sizes, missing files. It asks about files whose names say that they hold keys, or that a program obeys
 //! them, about files that workers include, and about reading text that holds keys.
 
+use std::borrow::Cow;
+
 use kernel::proposal::{Effect, Finding};
 use passable::{quoting, visible_line};
 use resource::Kind;
@@ -13,6 +15,9 @@ use crate::ruling::{Lift, Ruling};
 
 /// The rule of the question about text that holds keys.
 const KEYS_INSIDE: &str = "paths/keys-inside";
+
+/// The ending of files with keys or certificates.
+const PEM: &str = ".pem";
 
 /// The methods whose paths are those of directories.
 const DIRECTORY_METHODS: [&str; 3] = ["list", "glob", "make_directory"];
@@ -48,10 +53,13 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let is_of_directories = DIRECTORY_METHODS.contains(&context.proposal.method.as_str());
     // Both count: the path as the call names it, and the path to which its links lead.
     let names = [Some(&fact.path), fact.leads_to.as_ref()];
+    let is_certificate = reads && context.facts.certificates.contains(&fact.path);
     let included =
         || (!reads && is_included(context, fact)).then_some((&fact.path, ProtectionReason::Included));
     let named = names.into_iter().flatten().find_map(|path| {
         let judged = |path: &str| {
+            let path = if is_certificate { named_as_certificate(path) } else { Cow::Borrowed(path) };
+            let path = path.as_ref();
             let why = if is_of_directories { protected_directory(path) } else { protected(path) };
             why.filter(|why| !reads || *why == ProtectionReason::Keys)
         };
@@ -68,6 +76,15 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
             .counter_example(shown)
             .allowed("a person's approval of exactly this call, or another file"),
     ))
+}
+
+/// Returns a path with the ending of a certificate, if it has the one that keys and certificates share.
+fn named_as_certificate(path: &str) -> Cow<'_, str> {
+    let stem = path.len().checked_sub(PEM.len()).and_then(|at| path.split_at_checked(at));
+    match stem.filter(|(_, end)| end.eq_ignore_ascii_case(PEM)) {
+        Some((stem, _)) => Cow::Owned(format!("{stem}.crt")),
+        None => Cow::Borrowed(path),
+    }
 }
 
 /// Returns whether a worker of the store includes the present file. Its path tells it, or its content.
@@ -185,6 +202,40 @@ mod tests {
             (at("change", "notes.md", Some(".git/hooks/pre-commit")), (Ask, Ask), &["paths/protected"]),
         ] {
             check(&GATE, &call, decisions, rules);
+        }
+    }
+
+    #[test]
+    fn certificate_is_read_unasked_and_written_with_a_question() {
+        let at = |method: &str, path: &str, leads_to: Option<&str>, is_certificate: bool| {
+            Call::new(method).but(|c| {
+                c.facts.certificates.extend(is_certificate.then(|| path.to_owned()));
+                let leads_to = leads_to.map(str::to_owned);
+                c.facts.paths.push(PathFact {
+                    argument: "path".into(),
+                    path: path.into(),
+                    leads_to,
+                    bytes: None,
+                });
+            })
+        };
+        for (call, decision) in [
+            (at("look", "ca.pem", None, true), Allow),
+            (at("look", "tls/CA.PEM", None, true), Allow),
+            (at("look", "ca", Some("tls/ca.pem"), true), Allow),
+            (at("look", "ca.pem", None, false), Ask),
+            // Other words of the name, and its directory, still count.
+            (at("look", "privkey.pem", None, true), Ask),
+            (at("look", ".ssh/ca.pem", None, true), Ask),
+            (at("look", "ca.key", None, true), Ask),
+            (at("change", "ca.pem", None, true), Ask),
+        ] {
+            let rules = match decision {
+                Allow => &[][..],
+                _ if call.proposal.effect == Effect::Observe => &["paths/keys"],
+                _ => &["paths/protected"],
+            };
+            check(&GATE, &call, (decision, decision), rules);
         }
     }
 

@@ -69,6 +69,17 @@ pub(super) fn is_source(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && ENDINGS.contains(&end))
 }
 
+/// Returns whether a file holds the words of a page in a language. Such a file about passwords holds none.
+pub(super) fn is_translation(parts: &[&str]) -> bool {
+    const DIRECTORIES: &[&str] =
+        &["locale", "locales", "lang", "langs", "i18n", "l10n", "intl", "translations", "_locales"];
+    const ENDINGS: &[&str] =
+        &["json", "json5", "yml", "yaml", "properties", "arb", "xlf", "xliff", "strings", "resx"];
+    let Some((name, above)) = parts.split_last() else { return false };
+    let has_ending = name.rsplit_once('.').is_some_and(|(_, end)| ENDINGS.contains(&end));
+    has_ending && above.iter().any(|part| DIRECTORIES.contains(part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -60,6 +60,8 @@ pub(super) struct NameWords {
     pub(super) bare: Vec<Vec<String>>,
     /// Words that a name ends with.
     pub(super) last: Vec<String>,
+    /// Words that are a whole name before the ending, and say nothing although a word of `last` ends them.
+    pub(super) free: Vec<Vec<String>>,
 }
 
 /// All lists, prepared for the search.
@@ -117,10 +119,15 @@ impl Lists {
                         ("paths", true) => RowKind::Obeyed,
                         ("built", true) => RowKind::Built,
                         ("ordinary", true) => RowKind::Ordinary,
-                        (name @ ("words" | "bare_words"), false) => {
+                        (name @ ("words" | "bare_words" | "free_words"), false) => {
                             let split = |words: &str| words.split(' ').map(str::to_owned).collect();
                             let rows = strings(value.get_ref())?.into_iter().map(split);
-                            if name == "words" { &mut words.some } else { &mut words.bare }.extend(rows);
+                            let list = match name {
+                                "words" => &mut words.some,
+                                "bare_words" => &mut words.bare,
+                                _ => &mut words.free,
+                            };
+                            list.extend(rows);
                             continue;
                         }
                         ("last_words", false) => {

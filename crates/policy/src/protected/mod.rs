@@ -7,7 +7,7 @@ mod classes;
 mod included;
 mod lists;
 
-use classes::{is_of_programs, is_source, split_name};
+use classes::{is_of_programs, is_source, is_translation, split_name};
 pub use included::IncludedFiles;
 use lists::{Lists, NameWords, RowKind, lists};
 
@@ -85,7 +85,8 @@ impl Compared {
 
     /// Returns whether the words of the name say that the file holds keys.
     fn says_keys(&self, lists: &Lists) -> bool {
-        if is_source(self.last()) {
+        let parts: Vec<&str> = self.lower.iter().map(String::as_str).collect();
+        if is_source(self.last()) || is_translation(&parts) {
             return false;
         }
         let name = self.last.trim_start_matches('.');
@@ -93,8 +94,9 @@ impl Compared {
         let stem = split_name(name.split('.').next().unwrap_or(name));
         let follow = |row: &Vec<String>| all.windows(row.len()).any(|some| some == row.as_slice());
         let is_some = |row: &Vec<String>| if has_ending { follow(row) } else { all == *row };
-        let ends = if has_ending { vec![stem.last(), all.last()] } else { vec![] };
-        let NameWords { some, bare, last } = &lists.words;
+        let NameWords { some, bare, last, free } = &lists.words;
+        let stem_end = stem.last().filter(|_| !free.contains(&stem));
+        let ends = if has_ending { vec![stem_end, all.last()] } else { vec![] };
         some.iter().any(is_some)
             || bare.iter().any(follow)
             || ends.into_iter().flatten().any(|word| last.contains(word))
@@ -231,6 +233,32 @@ mod tests {
             ("hooks/pre-commit", None),
             ("a.pem/readme.txt", None),
             ("src/bin/tool.rs", None),
+            ("src/id_rsa.rs", None),
+            ("data/tokens.json", None),
+            ("design/tokens.json", None),
+            ("design-tokens.json", None),
+            ("model/added_tokens.json", None),
+            ("locale/passwords.json", None),
+            ("config/locales/passwords.en.yml", None),
+            ("i18n/en/password.json", None),
+            ("rustfmt.toml", None),
+            (".rustfmt.toml", None),
+            ("clippy.toml", None),
+            ("refresh_tokens.json", Some(Keys)),
+            ("my.tokens", Some(Keys)),
+            ("token.json", Some(Keys)),
+            ("locale/passwords.txt", Some(Keys)),
+            ("locale/.env", Some(Keys)),
+            ("lang/credentials/a.json", Some(Keys)),
+            ("password.json", Some(Keys)),
+            ("id_rsa_work", Some(Keys)),
+            // Programs run code that these files name.
+            ("src/agents/agent.md", Some(Obeyed)),
+            ("login.sql", Some(Obeyed)),
+            ("app.json", Some(Obeyed)),
+            (".prettierrc", Some(Obeyed)),
+            ("tsconfig.json", Some(Built)),
+            ("config/database.yml", Some(Keys)),
             ("app/reset-password", None),
             ("packages/design-tokens", None),
             ("password", Some(Keys)),

@@ -9,6 +9,7 @@ mod forms;
 mod key_body;
 mod key_text;
 mod matcher;
+mod public_pem;
 mod shapes;
 mod split;
 mod strings;
@@ -23,6 +24,7 @@ use forms::Form;
 use matcher::{Matcher, PatternRef};
 
 pub use key_text::{key_in, withhold, withhold_value};
+pub use public_pem::is_public_pem;
 pub use shapes::{SHAPES, Shape};
 pub use strings::Sighting;
 
