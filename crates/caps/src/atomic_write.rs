@@ -2,12 +2,29 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
 use kernel::id::BlobHash;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::walk::{self, FileSnapshot};
+
+/// The function that every step of a write calls.
+static STEP: OnceLock<fn()> = OnceLock::new();
+
+/// Lets every step of a write of a file call `step`, so that a test can kill the process there.
+///
+/// The first call of a process counts, and later calls do nothing.
+pub fn set_write_step(step: fn()) {
+    let _ = STEP.set(step);
+}
+
+fn reach_step() {
+    if let Some(step) = STEP.get() {
+        step();
+    }
+}
 
 /// The reason why a file was not written. The new content then leaves no trace.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +80,9 @@ impl AtomicWrite<'_> {
             let _ = self.discard();
         }
         moved?;
+        reach_step();
         rustix::fs::fsync(self.directory)?;
+        reach_step();
         Ok(())
     }
 
@@ -80,6 +99,7 @@ impl AtomicWrite<'_> {
             }
             made => made?,
         };
+        reach_step();
         if let Some(mode) = mode {
             rustix::fs::fchmod(&file, mode)?;
         }
@@ -92,7 +112,9 @@ impl AtomicWrite<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
+        reach_step();
         rustix::fs::fsync(file.as_fd())?;
+        reach_step();
         Ok(())
     }
 
@@ -123,7 +145,10 @@ impl AtomicWrite<'_> {
             return Err(AtomicWriteError::Changed);
         }
         match self.rename(RenameFlags::EXCHANGE) {
-            Ok(()) if is_old(self.temporary).unwrap_or(false) => Ok(self.discard()?),
+            Ok(()) if is_old(self.temporary).unwrap_or(false) => {
+                reach_step();
+                Ok(self.discard()?)
+            }
             Ok(()) => {
                 *is_foreign = true;
                 self.rename(RenameFlags::EXCHANGE)?;

@@ -43,6 +43,7 @@ use passable::{Limit, Limits, quoting};
 use policy::{ChangeScope, Facts, Subject};
 use resource::{Kind, Resource};
 
+pub use atomic_write::set_write_step;
 pub use http::{HostServices, NoHostServices, NoSecret};
 pub use mcp::{
     FaultyTool, McpError, ToolListing, ask_tools, endow_server, login_address, named_files, tree_digest,

@@ -30,6 +30,7 @@ mod confined_documents;
 mod crash;
 mod crash_again;
 mod crash_asked;
+mod crash_writes;
 mod creating;
 mod damaged_store;
 mod directories;

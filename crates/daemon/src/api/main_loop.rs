@@ -197,6 +197,7 @@ fn open(
     // This check comes before any change of permissions, so that a store of another build is left unchanged.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
+    caps::set_write_step(|| store::failpoint::reach("write.step"));
     let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
     let host = match store.read(|txn| kernel::table::host(txn)) {
         // A damaged store takes no writes, and its host is known.
