@@ -27,6 +27,7 @@ mod chat;
 mod closing;
 mod code_counted;
 mod confined_documents;
+mod confined_processes;
 mod crash;
 mod crash_again;
 mod crash_asked;
