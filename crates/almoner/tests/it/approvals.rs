@@ -198,6 +198,14 @@ fn unattended_run_is_denied_or_waits_but_never_approved() {
     assert_eq!(waiting["state"], "waiting");
     assert_eq!(waiting["pending"].as_array().unwrap().len(), 1);
     assert!(!home.path("out/a.md").exists());
+    // However long nobody says anything, and however often a daemon starts meanwhile.
+    for days in [1, 8, 400] {
+        home.later(std::time::Duration::from_secs(days * 86_400));
+        home.almoner(&["resume", "r2"]).expect(7);
+        let open = home.almoner(&["inbox", "--json"]).expect(0).json();
+        assert_eq!(open.as_array().unwrap().len(), 1, "{open}");
+        assert!(!home.path("out/a.md").exists(), "{days} days of silence were a yes");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use store::{Options, Store};
 
 use crate::agents::newest;
 use crate::endo::tools;
+use crate::kill_sweep::{AFTER, Doomed};
 use crate::test_home::{Said, TestHome};
 
 const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
@@ -246,6 +247,30 @@ fn changed_server_program_is_not_started() {
     home.write("server.mjs", format!("{}\n", std::fs::read_to_string(HOSTILE).unwrap()));
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
+    assert!(call_results(&home).contains("mcp/program") && log(&home).is_empty(), "{}", call_results(&home));
+}
+
+/// Checks the moment between the yes and the start: the yes is recorded, the daemon is killed, and the script of the
+/// server is replaced.
+#[test]
+fn server_script_replaced_after_the_yes_is_not_started() {
+    let home = TestHome::new();
+    home.write("w.worker", WORKER);
+    home.write("place/log-here", "");
+    home.write("server.mjs", std::fs::read(HOSTILE).unwrap());
+    script(&home, &[echo("a")]);
+    let (server, place) = (home.path("server.mjs"), home.path("place"));
+    let (server, place) = (server.display().to_string(), place.display().to_string());
+    add(&home, "own", &["--dir", &format!("{place}:rw")], &["node", &server, "plain", &place]);
+    run(&home, "own[echo]", &[]).expect(7);
+    home.almoner(&["stop"]).expect(0);
+    // The first commit is the answer.
+    let mut doomed = Doomed::start(&home, AFTER, 1);
+    home.almoner(&["approve", "1"]);
+    assert!(doomed.dies_within(Duration::from_secs(20)));
+    home.write("server.mjs", format!("{}\n", std::fs::read_to_string(HOSTILE).unwrap()));
+    home.almoner(&["resume"]).expect(0);
+    assert!(home.trace("r1").to_string().contains("\"answered\""), "{}", home.trace("r1"));
     assert!(call_results(&home).contains("mcp/program") && log(&home).is_empty(), "{}", call_results(&home));
 }
 

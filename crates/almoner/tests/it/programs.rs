@@ -348,6 +348,34 @@ fn program_replaced_between_approval_and_start_is_refused() {
     assert!(refused > 0, "no kill came between the yes and the start");
 }
 
+/// The same moment for the program that reads a script: the yes is recorded, and another one lies in its place.
+#[test]
+fn interpreter_replaced_between_approval_and_start_is_refused() {
+    let home = TestHome::new();
+    let shell = std::fs::canonicalize("/bin/sh").unwrap();
+    let reader = home.path("readers/sh");
+    std::fs::create_dir_all(reader.parent().unwrap()).unwrap();
+    std::fs::copy(&shell, &reader).unwrap();
+    home.write("bin/tool", format!("#!{}\necho it ran\n", reader.display()));
+    std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    programs(&home, &[vec!["tool".to_owned()]]);
+    run(&home, "bin/tool", &[]).expect(7);
+    home.almoner(&["stop"]).expect(0);
+    // The first commit is the answer.
+    let mut doomed = Doomed::start(&home, AFTER, 1);
+    home.almoner(&["approve", "1"]);
+    assert!(doomed.dies_within(Duration::from_secs(20)));
+    let mut other = std::fs::read(&shell).unwrap();
+    other.push(0);
+    home.write("readers/new", other);
+    std::fs::set_permissions(home.path("readers/new"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(home.path("readers/new"), &reader).unwrap();
+    home.almoner(&["resume"]);
+    let said = home.trace("r1").to_string();
+    assert!(said.contains("\"answered\"") && !said.contains("\"effect_started\""), "{said}");
+    assert!(said.contains("what reads it is not what it was") && !said.contains("it ran"), "{said}");
+}
+
 #[test]
 fn interpreter_is_approved_with_its_script() {
     let home = TestHome::new();
