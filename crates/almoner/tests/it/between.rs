@@ -264,21 +264,35 @@ fn cancelled_code_is_notified() {
     assert_eq!(evaluated(&home, &["E(c).add(5n)", "c=counter"]), "5");
     home.almoner(&["cancel", "counter"]).expect(0);
     assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
+    // Nor has it been sent since.
+    assert_ne!(home.almoner(&["show", "afterwards"]).code, 0);
 }
 
 #[test]
 fn send_to_a_pending_answer_is_sent_once_after_a_crash() {
     let home = TestHome::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.almoner(&["mount", "out", "out"]).expect(0);
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     // The second send goes to the future result of the first, which a person gives after the crash.
-    let code = "(async () => { const d = E(me).request('@self', 'a directory'); const n = E(d).makeDirectory('n'); \
-                return (await E(n).list()).length; })()";
-    home.almoner(&["eval", code, "me=@agent", "--name", "r", "--detach"]).expect(0);
-    let number = wait_for_mail(&home, "request").to_string();
-    crate::eval::kill(daemon_of(&home));
-    home.almoner(&["mkdir", "place"]).expect(0);
-    home.almoner(&["resolve", &number, "place"]).expect(0);
-    assert_eq!(home.almoner(&["show", "r", "--wait"]).expect(0).out.trim(), "0");
-    assert_eq!(home.almoner(&["list", "place"]).expect(0).out.lines().count(), 1);
+    for (name, send) in [("out", "append('log', 'line\\n').then(() => 'sent')"), ("counter", "incr()")] {
+        let code = format!(
+            "(async () => {{ const c = E(me).request('@self', 'something'); return E(c).{send}; }})()"
+        );
+        home.almoner(&["eval", &code, "me=@agent", "--name", &format!("{name}-sent"), "--detach"]).expect(0);
+        let number = wait_for_mail(&home, "request").to_string();
+        crate::eval::kill(daemon_of(&home));
+        home.almoner(&["resolve", &number, name]).expect(0);
+        let shown = home.almoner(&["show", &format!("{name}-sent"), "--wait"]);
+        if name == "out" {
+            assert_eq!(unquoted(&shown.expect(0).out), "sent");
+        } else {
+            assert!(shown.code != 0 && shown.err.contains("outcome unknown"), "{shown:?}");
+        }
+    }
+    assert_eq!(home.read("out/log"), "line\n");
+    // The send to the object of code has not reached it, and does not later.
+    assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
 }
 
 #[test]

@@ -108,7 +108,11 @@ fn stuck_code_does_not_block_code_of_others() {
 #[test]
 fn interrupted_code_reruns_and_recorded_results_stay() {
     let home = TestHome::new();
-    assert_eq!(home.almoner(&["eval", "1", "--name", "first"]).expect(0).out.trim(), "1");
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.almoner(&["mount", "out", "dir"]).expect(0);
+    // Computed again, it would leave another line.
+    let first = "E(d).append('log', 'line\\n').then(() => 1)";
+    assert_eq!(home.almoner(&["eval", first, "d=dir", "--name", "first"]).expect(0).out.trim(), "1");
     // Longer than it takes to kill it, and far less than code may take on a machine that does much else.
     let long = "let n = 0; for (let i = 0; i < 1e7; i += 1) n += i % 7; n";
     home.almoner(&["eval", long, "--name", "long", "--detach"]).expect(0);
@@ -116,7 +120,7 @@ fn interrupted_code_reruns_and_recorded_results_stay() {
     let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     kill(daemon.try_into().unwrap());
     assert_eq!(home.almoner(&["show", "long", "--wait"]).expect(0).out.trim(), "29999994");
-    assert_eq!(home.almoner(&["show", "first"]).expect(0).out.trim(), "1");
+    assert_eq!(home.almoner(&["show", "first", "--wait"]).expect(0).out.trim(), "1");
     // The processes are killed, also those that wait for work: the code gets others.
     home.almoner(&["eval", long, "--name", "cut", "--detach"]).expect(0);
     let begun = Instant::now();
@@ -128,6 +132,8 @@ fn interrupted_code_reruns_and_recorded_results_stay() {
     assert_eq!(home.almoner(&["show", "cut", "--wait"]).expect(0).out.trim(), "29999994");
     vat_hosts(&home).into_iter().for_each(kill);
     assert_eq!(home.almoner(&["eval", "6 * 7"]).expect(0).out.trim(), "42");
+    assert_eq!(home.almoner(&["show", "first"]).expect(0).out.trim(), "1");
+    assert_eq!(home.read("out/log"), "line\n", "a recorded result was computed again");
 }
 
 #[test]

@@ -262,3 +262,30 @@ fn commit_made_by_a_killed_daemon_is_not_repeated() {
         at_each(point, all, all / 2 + 1, |nth| play(point, nth));
     }
 }
+
+/// Checks the daemon's own path: it dies when the switch has begun, and half of the files are of the other branch then.
+#[test]
+fn branch_half_checked_out_by_a_killed_daemon_is_checked_out() {
+    let home = home(WORKER, &[call("switch", json!({ "name": "topic" }))]);
+    git(&home, &["checkout", "-qb", "topic"]);
+    for name in ["a.txt", "only.txt"] {
+        home.write(&format!("project/{name}"), "topic\n");
+    }
+    git(&home, &["add", "."]);
+    git(&home, &["commit", "-qm", "Topic"]);
+    git(&home, &["checkout", "-q", "main"]);
+    home.almoner(&run(&RW)).expect(7);
+    home.almoner(&["stop"]).expect(0);
+    // The second commit is the beginning of the call.
+    let mut doomed = Doomed::start(&home, AFTER, 2);
+    home.almoner(&["approve", "1"]);
+    assert!(doomed.dies_within(std::time::Duration::from_secs(20)));
+    assert_eq!(git(&home, &["branch", "--show-current"]), "main");
+    git(&home, &["checkout", "-q", "topic", "--", "a.txt"]);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(git(&home, &["branch", "--show-current"]), "topic");
+    assert_eq!(git(&home, &["status", "--porcelain"]), "");
+    let steps = home.trace("r1")["steps"].to_string();
+    assert_eq!(steps.matches("\"effect_started\"").count(), 1, "{steps}");
+    assert!(!steps.contains("outcome_unknown"), "{steps}");
+}

@@ -80,16 +80,26 @@ fn rate_limit_recovers_with_time_but_not_by_restart() {
     run(&home, "out=out:rw?rate=1/3s");
     assert_eq!(written(&home), ["one", "two"]);
     assert_eq!(refused(&home, "r1").len(), 1);
+}
 
-    // One that asks is counted when it begins, by whichever daemon.
-    let asks = self::home(&[&["one"], &["two"]]);
-    let args = ["run", "w.worker", "-e", "out=out:rw?rate=1/h", "-mscripted:script.json"];
-    asks.almoner(&args).expect(7);
-    asks.almoner(&["approve", "1"]).expect(0);
-    asks.almoner(&["stop"]).expect(0);
-    asks.almoner(&["resume", "r1"]).expect(0);
-    assert_eq!(written(&asks), ["one"]);
-    assert_eq!(refused(&asks, "r1").len(), 1, "nobody is asked about what cannot be done");
+#[test]
+fn call_counts_against_its_rate_after_the_daemon_was_killed() {
+    // One is written, the daemon is killed while the run waits, and the next one has to know of it.
+    let home = home(&[]);
+    home.write("w.worker", "---\nslots: { out: dir rw, me: ask }\n---\nWrite.\n");
+    let ask = json!({ "name": "me_ask", "arguments": { "question": "Go on?", "choices": ["yes", "no"] } });
+    let one = |call: Json| json!({ "calls": [call] });
+    let turns = json!([one(write("one")), one(ask), one(write("two")), { "text": "done" }]);
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    let args =
+        ["run", "w.worker", "-e", "out=out:rw?rate=1/h", "--allow", "out.write", "-mscripted:script.json"];
+    home.almoner(&args).expect(7);
+    assert_eq!(written(&home), ["one"]);
+    crate::eval::kill(crate::between::daemon_of(&home));
+    home.almoner(&["submit", "1", "answer=yes"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert_eq!(written(&home), ["one"]);
+    assert_eq!(refused(&home, "r1").len(), 1, "nobody is asked about what cannot be done");
 }
 
 #[test]

@@ -132,6 +132,54 @@ fn server() -> (String, Arc<Mutex<Vec<String>>>) {
     (address, told)
 }
 
+/// A server that takes the first request and never answers it. It answers later ones.
+fn server_silent_at_first() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&told);
+    std::thread::spawn(move || {
+        let mut silent = None;
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut buffer = vec![0; 1 << 16];
+            let count = stream.read(&mut buffer).unwrap_or(0);
+            heard.lock().unwrap().push(String::from_utf8_lossy(&buffer[..count]).into_owned());
+            if silent.is_none() {
+                silent = Some(stream);
+            } else {
+                let _ = stream
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok");
+            }
+        }
+    });
+    (address, told)
+}
+
+/// Checks the path of the daemon: it is killed while the server has the request and has not answered.
+#[test]
+fn http_send_cut_off_by_a_crash_is_asked_about_not_repeated() {
+    let (address, told) = server_silent_at_first();
+    let turns = [call("api_send", r#"{"method": "POST", "path": "/items", "body": "hello"}"#)];
+    let home = clerk("  api: http\n", &turns.join(","));
+    home.almoner(&run(&["-e", &format!("api={address}?methods=POST")])).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    let begun = std::time::Instant::now();
+    let count = || told.lock().unwrap().len();
+    while count() == 0 {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it is not sent");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    crate::eval::kill(crate::between::daemon_of(&home));
+    home.almoner(&["resume"]).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    assert!(card.contains("asks whether this happened") && card.contains("POST"), "{card}");
+    assert_eq!(count(), 1, "it is sent again by itself");
+    home.almoner(&["outcome", "2", "no"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(count(), 2, "once more on the word of the user, and no oftener");
+}
+
 #[test]
 fn api_key_is_sent_only_to_its_server() {
     let (address, told) = server();
