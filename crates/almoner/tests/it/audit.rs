@@ -74,6 +74,12 @@ fn audit_verify_detects_tampering() {
             "is not what was recorded",
         ),
         (
+            "a message",
+            "UPDATE formula SET body = CAST(replace(CAST(body AS TEXT), '\"sent_ms\":1', '\"sent_ms\":2') AS BLOB)
+             WHERE CAST(body AS TEXT) LIKE '%\"sent_ms\":1%'",
+            "is not what was recorded",
+        ),
+        (
             "an event",
             "UPDATE event SET body = CAST(replace(CAST(body AS TEXT), 'clerk', 'clark') AS BLOB)
              WHERE CAST(body AS TEXT) LIKE '%run_started%'",
@@ -92,5 +98,17 @@ fn audit_verify_detects_tampering() {
         assert!(said.contains(says), "{what}: {said}");
         let doctor = home.almoner(&["doctor", "daemon"]).out;
         assert!(doctor.contains("✗ audit chain"), "{what}: {doctor}");
+    }
+    // Grants and messages go in daily use, too: what is gone is counted.
+    let home = lived_in();
+    let gone = || {
+        let said = home.almoner(&["audit", "verify"]).expect(0).out;
+        let before = said.split_once(" of what was removed").map(|(before, _)| before.to_owned());
+        before.map_or(0, |text| text.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
+    };
+    for table in ["grants", "message"] {
+        let before = gone();
+        change(&home, &format!("DELETE FROM {table}"));
+        assert!(gone() > before, "{table}");
     }
 }

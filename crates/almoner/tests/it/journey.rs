@@ -1,6 +1,20 @@
 //! The main job from end to end, with a model that follows a script.
 
+use std::path::{Path, PathBuf};
+
+use crate::kill_sweep::commits;
 use crate::test_home::{TRIAGE, TestHome};
+
+/// Returns every file and directory below a directory.
+fn paths_below(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let below: Vec<PathBuf> =
+        found.iter().filter(|path| path.is_dir()).flat_map(|path| paths_below(path)).collect();
+    found.extend(below);
+    found.sort();
+    found
+}
 
 #[test]
 fn five_documents_yield_one_card_and_six_files() {
@@ -57,9 +71,15 @@ fn why_traces_a_file_to_the_command() {
 #[test]
 fn dry_run_shows_the_plan_and_records_nothing() {
     let home = TestHome::with_inbox();
+    home.almoner(&["runs"]).expect(0);
+    let before =
+        (commits(&home), paths_below(&home.work()), paths_below(&home.root().join("state/store/blobs")));
     let mut args = TRIAGE.to_vec();
     args.push("--dry-run");
     let plan = home.almoner(&args).expect(0).out;
+    let after =
+        (commits(&home), paths_below(&home.work()), paths_below(&home.root().join("state/store/blobs")));
+    assert_eq!(before, after, "a look ahead has changed something");
     assert!(plan.contains("would run `triage`"), "{plan}");
     assert!(plan.contains("1-invoice-harbour-print.pdf"));
     assert!(plan.contains("worker extract"));

@@ -77,3 +77,28 @@ fn text_from_an_unshown_part_of_a_result_is_traced() {
     let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(card.contains("“drop@elsewhere.example” came from docs/long.txt"), "{card}");
 }
+
+/// Checks the request that the server gets, and not only the list that it is made from.
+#[test]
+fn model_is_offered_exactly_the_tools_of_its_file() {
+    let home = TestHome::new();
+    let slots =
+        "slots: { docs: dir, out: dir rw, mail: outbox }\nwrite: [{ once: out, path: x, content: x }]";
+    let server = Server::start(|_, _| says("done"));
+    let model = server.model();
+    for (line, expected) in
+        [("", &["docs", "mail"][..]), ("tools: []\n", &[]), ("tools: [mail, out]\n", &["mail", "out"])]
+    {
+        home.write("t.worker", format!("---\n{line}{slots}\n---\nGo.\n"));
+        let slots = ["-e", "docs=docs", "-e", "out=out:rw", "-e", "mail=mail"];
+        let run = [&["run", "t.worker", "-m", &model, "--on-ask", "deny"][..], &slots].concat();
+        for dir in ["docs", "out", "mail"] {
+            std::fs::create_dir_all(home.path(dir)).unwrap();
+        }
+        home.almoner(&run);
+        let offered = tools(server.requests().last().unwrap());
+        let offered: std::collections::BTreeSet<&str> =
+            offered.iter().map(|tool| tool.split_once('_').map_or(tool.as_str(), |(slot, _)| slot)).collect();
+        assert_eq!(offered.into_iter().collect::<Vec<_>>(), expected, "{line:?}");
+    }
+}

@@ -79,13 +79,49 @@ fn read_returns_text_and_refuses_everything_else() {
 
 #[test]
 fn pipes_and_devices_are_never_opened() {
-    let bench = Bench::dir();
+    use rustix::fs::inotify;
+    let bench = Bench::dir().with(&[("a.md", "x")]);
     let fifo = bench.root().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(bench.root().join("socket")).unwrap();
-    // A capability that waited for a writer would hang here.
-    check(&bench, "pipe", Err("dir/kind"));
-    check(&bench, "socket", Err("dir/kind"));
+    // Only the superuser can make a device, and not everywhere.
+    let zero = rustix::fs::makedev(1, 5);
+    let kind = rustix::fs::FileType::CharacterDevice;
+    let device =
+        rustix::fs::mknodat(rustix::fs::CWD, bench.root().join("device"), kind, rustix::fs::Mode::RWXU, zero);
+    // Waiting for a writer would hang here; an opening without waiting is told by the system.
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC).unwrap();
+    inotify::add_watch(&watch, &fifo, inotify::WatchFlags::OPEN).unwrap();
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+    let mut opened = || inotify::Reader::new(&watch, &mut buffer).next().is_ok();
+    if device.is_ok() {
+        inotify::add_watch(&watch, bench.root().join("device"), inotify::WatchFlags::OPEN).unwrap();
+    }
+    for path in ["pipe", "socket"].into_iter().chain(device.is_ok().then_some("device")) {
+        check(&bench, path, Err("dir/kind"));
+        for (method, args) in [
+            ("stat", vec![path]),
+            ("list", vec![path]),
+            ("list", vec![]),
+            ("glob", vec!["**"]),
+            ("grep", vec!["x"]),
+            ("grep", vec!["x", path]),
+            ("write", vec![path, "x"]),
+            ("append", vec![path, "x"]),
+            ("edit", vec![path, "x", "y"]),
+            ("move", vec![path, "b.md"]),
+            ("move", vec!["a.md", path]),
+            ("remove", vec![path]),
+        ] {
+            let (_, completion) = bench.call(method, &args);
+            assert!(!opened(), "{method} {args:?} opened it: {completion:?}");
+            assert!(bench.root().join(path).exists(), "{method} {args:?}: {completion:?}");
+        }
+    }
+    // The control: an opening is noticed.
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+    rustix::fs::open(&fifo, flags, rustix::fs::Mode::empty()).unwrap();
+    assert!(opened());
 }
 
 #[test]
