@@ -134,3 +134,23 @@ fn refused_item_parks_alone() {
     let said = home.almoner(&["resume", "r1", "--json"]).expect(1);
     assert!(said.out.contains("done") && said.out.contains("stop"), "{said:?}");
 }
+
+#[test]
+fn run_asks_fifty_times_and_then_whether_it_may_ask_more() {
+    let home = home(&(0..51).map(|at| send(&format!("a{at}@example.com"))).collect::<Vec<_>>());
+    home.write("w.worker", "---\nslots: { outbox: outbox }\nlimits: { turns: 100 }\n---\nSend it.\n");
+    home.almoner(&RUN).expect(7);
+    let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();
+    for message in 1..=50 {
+        home.almoner(&["approve", &message.to_string()]).expect(0);
+        home.almoner(&["resume", "r1"]).expect(7);
+    }
+    assert_eq!(sent(), 50);
+    let card = home.almoner(&["inbox", "51"]).expect(0).out;
+    assert!(card.contains("the limit of 50 questions about calls is reached"), "{card}");
+    assert!(!card.contains("outbox.send"), "it asks about a call: {card}");
+    home.almoner(&["approve", "51"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(7);
+    assert!(home.almoner(&["inbox", "52"]).expect(0).out.contains("a50@example.com"));
+    assert_eq!(sent(), 50);
+}
