@@ -42,37 +42,32 @@ pub const MAX_CARDS: u64 = 50;
 #[serde(default)]
 pub struct Raise {
     /// The number of further times that the model may be asked.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub turns: u64,
     /// The number of further calls that the run may make.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub calls: u64,
     /// The additional depth to which workers may call workers.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub depth: u64,
     /// The number of further tokens that may be read and written.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub tokens: u64,
     /// The additional money that may be spent, in millionths of a dollar.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub usd_micros: u64,
     /// The additional time that the run may be at work, in milliseconds.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub wall_ms: u64,
     /// The number of further refusals of one kind until the run asks again whether it shall go on.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub refusals: u64,
     /// The number of further messages with which the run may ask about calls.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub cards: u64,
     /// The number of further bytes that are kept.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub kept: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(amount: &u64) -> bool {
-    *amount == 0
 }
 
 impl Raise {

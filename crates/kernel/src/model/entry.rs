@@ -248,16 +248,11 @@ pub struct ConversationView {
     /// The results in turns before this step are shown as references.
     pub results_before: u64,
     /// The turns before this step are shown as a line each.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub turns_before: u64,
     /// The maximum size of every other result, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(step: &u64) -> bool {
-    *step == 0
 }
 
 /// A file that is put back as it was before a run, or put in place as the run left it in a staged copy.

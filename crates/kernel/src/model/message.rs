@@ -394,7 +394,7 @@ pub struct Mail {
     pub dismissed_ms: Option<i64>,
     /// For a definition: the number of times that it was endowed or edited. An actor that has seen another number has
     /// not seen the definition's present state.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub done: u64,
     /// For a definition: its last endowments, oldest first. The mailbox keeps their results until the message is
     /// dismissed, and nothing else of them. Code that has ended and that no agent holds is collected as always.
@@ -424,8 +424,4 @@ impl EndowmentRecord {
     pub(crate) fn label(&self, number: MessageNumber) -> String {
         format!("endowed {number} {}", self.after)
     }
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

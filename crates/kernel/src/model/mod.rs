@@ -32,3 +32,9 @@ pub(crate) mod timer;
 pub(crate) mod trace;
 pub(crate) mod usage;
 pub(crate) mod yield_reason;
+
+/// Says of a number whether its stored form is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

@@ -12,19 +12,14 @@ pub struct Usage {
     /// The time that models took, in milliseconds.
     pub model_ms: u64,
     /// The cost of models, in millionths of a dollar, by the prices that were known at each answer.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub usd_micros: u64,
     /// The number of these tokens that no server reported. They are estimated from the text.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub estimated_tokens: u64,
     /// The number of bytes that are kept: journal, requests, replies, and results beside the journal.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub kept_bytes: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(amount: &u64) -> bool {
-    *amount == 0
 }
 
 impl Usage {
