@@ -39,7 +39,7 @@ impl OpenSlot {
     /// Returns the party outside that calls of the slot wait for, or `None` if they end at once.
     pub(crate) fn outside_party(&self) -> Option<String> {
         let kinds = [Kind::Program, Kind::Http, Kind::Mcp, Kind::Git { write: false }];
-        let is_slow = kinds.iter().any(|kind| kind.row().label == self.subject.kind);
+        let is_slow = kinds.into_iter().any(|kind| self.subject.is(kind));
         is_slow.then(|| format!("{} {}", self.subject.kind, self.subject.names.join(" ")))
     }
 }

@@ -71,13 +71,10 @@ struct Side {
 }
 
 fn side(reported: u64, most: u64, least_chars: u64, all_chars: u64) -> Side {
-    match reported {
-        0 => Side { counted: all_chars.div_ceil(USUAL_CHARS_PER_TOKEN), reported: 0 },
-        reported if reported > most.min(MAX_CREDIBLE) => {
-            Side { counted: all_chars.div_ceil(USUAL_CHARS_PER_TOKEN), reported: 0 }
-        }
-        reported => Side { counted: reported.max(least_chars / MAX_CHARS_PER_TOKEN), reported },
+    if reported == 0 || reported > most.min(MAX_CREDIBLE) {
+        return Side { counted: all_chars.div_ceil(USUAL_CHARS_PER_TOKEN), reported: 0 };
     }
+    Side { counted: reported.max(least_chars / MAX_CHARS_PER_TOKEN), reported }
 }
 
 /// The characters of one side.
