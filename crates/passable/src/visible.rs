@@ -59,9 +59,9 @@ pub fn visible_name(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}{}{}", blanks(lead), visible_line(inner), blanks(end)))
 }
 
-/// Returns the numbers of a line and the words around them in the order in which they are stored, if a screen may show
-/// them in another order. Words that are written from right to left are left out as `…`.
+/// Returns the numbers of a line and the words around them in their stored order, if a screen may show another one.
 ///
+/// Words that are written from right to left are left out as `…`.
 /// Numbers that stand between such words move with them on a screen that follows the Unicode rules.
 ///
 /// ```
@@ -290,8 +290,8 @@ mod tests {
         assert!(matches!(visible("שלום"), Cow::Borrowed(_)));
     }
 
-    /// Each code point between two letters is kept exactly if a second table of Unicode has it as a letter, a mark, a
-    /// number, a sign or a punctuation mark that is drawn. Reported of other programs: NousResearch/hermes-agent#81403
+    /// Each code point between two letters is kept exactly if a second table of Unicode has it as one that is drawn.
+    /// These are the letters, marks, numbers, signs and punctuation marks. Reported of other programs: NousResearch/hermes-agent#81403
     /// (hidden characters that no list names), zulip/zulip#7843 and desktop-app/lib_ui#294 (towers of marks).
     #[test]
     fn every_code_point_is_drawn_or_written_out() {

@@ -1,5 +1,6 @@
-//! `almoner trust`: a project's `almoner.toml` is used only after the user has seen its content and trusted it, together
-//! with the prompts of the workers that it endows.
+//! `almoner trust`: a project's `almoner.toml` is used only after the user has seen its content and trusted it.
+//!
+//! The prompts of the workers that it endows are seen and trusted with it.
 //!
 //! The same holds for a case that came along with a project. A case that is not trusted neither leads out of its
 //! directory nor runs programs.

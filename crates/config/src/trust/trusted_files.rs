@@ -33,7 +33,7 @@ impl TrustedFile {
     /// Returns the digest of everything that is trusted: the file, and the workers to which it gives endowments.
     ///
     /// It is the file's own digest if there are no workers. Otherwise it is `derive_key("almoner project v1")` over the
-    /// file's digest, and then the name, the files and the digests of each worker, each with its length before it.
+    /// file's digest and the workers. Each gives its name, its files and their digests, each with its length before it.
     pub fn seal(&self) -> BlobHash {
         if self.workers.is_empty() {
             return self.digest;

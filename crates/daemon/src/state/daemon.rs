@@ -170,8 +170,9 @@ impl Daemon {
         Ok(outcome)
     }
 
-    /// Sets the function that drives each run that an act makes ready from now on, and the function that stops the
-    /// model calls of cancelled runs. Only the first call counts.
+    /// Sets what drives each run that an act makes ready from now on, and what stops the model calls of cancelled runs.
+    ///
+    /// Only the first call counts.
     pub fn set_engine(
         &self,
         drive: impl Fn(HostRun) + Send + Sync + 'static,
