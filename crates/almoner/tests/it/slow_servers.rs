@@ -101,8 +101,8 @@ fn another_run_is_done(home: &TestHome) {
     assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
 }
 
-/// Reported of other programs: openai/codex#12960 (one slow task holds up the work behind it), crewAIInc/crewAI#207 (a
-/// sixth agent waits for hours), NorthlandPositronics/Cogtrix#1069 (waiting calls hold every thread of the pool).
+/// Reported of other programs: openai/codex#5870 (one slow task holds up the work behind it), crewAIInc/crewAI#207 (a
+/// sixth agent waits for hours), NorthlandPositronics/Cogtrix#1734 (waiting calls hold every thread of the pool).
 #[test]
 fn slow_answers_hold_up_no_other_run() {
     let (home, server) = (home(), endless());
@@ -146,7 +146,7 @@ fn slow_answers_hold_up_no_other_run() {
 type Answer = fn(&mut TcpStream) -> std::io::Result<()>;
 
 /// Reported of other programs: earendil-works/pi#5558 (comments keep a stalled stream open for ever),
-/// mateaix/mateclaw#585 (an answer that stops in its middle), openonion/connectonion#1116 (no time limit at all),
+/// mateaix/mateclaw#597 (an answer that stops in its middle), openonion/connectonion#1116 (no time limit at all),
 /// BerriAI/litellm#34821 (comments before a slow first token).
 #[test]
 fn stalling_server_stalls_the_run_with_a_finding() {

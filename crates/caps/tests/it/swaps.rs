@@ -1,8 +1,8 @@
 //! Directories of which another process swaps parts all the time. Nothing that walks through them leads out or waits.
 //!
 //! Reported of other programs: BurntSushi/walkdir#209 (a walk follows a link that was put in the place of a directory),
-//! uutils/coreutils#10017 (a copy follows a link that was put in the place of a file), microsoft/agent-framework#5919 (the
-//! same of a copy for a sandbox), duplicati/duplicati#876, multikernel/sandlock#158 (a copy waits for a pipe).
+//! uutils/coreutils#10017 (a copy follows a link that was put in the place of a file), ollama/ollama#16755 (the same
+//! of an agent's file between the check and the use), duplicati/duplicati#876, multikernel/sandlock#158 (a copy waits for a pipe).
 
 use std::fs;
 use std::io::Read as _;

@@ -469,8 +469,8 @@ mod tests {
         assert!(may(&state, 14));
     }
 
-    /// Reported of other programs: openai/codex#12960 (a slow task holds up all others of a pool),
-    /// NorthlandPositronics/Cogtrix#1069 (runs that only wait hold every thread).
+    /// Reported of other programs: openai/codex#5870 (a slow task holds up all others of a pool),
+    /// NorthlandPositronics/Cogtrix#1734 (runs that only wait hold every thread).
     #[test]
     fn waiting_runs_hold_no_slot_and_get_one_back_in_turn() {
         let host = FormulaId { number: [1; 32], node: [2; 32] };

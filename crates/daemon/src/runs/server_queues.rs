@@ -99,7 +99,7 @@ mod tests {
         (0..).find(|n| !queues.enter(run(first + n), server)).unwrap()
     }
 
-    /// Reported of other programs: openai/codex#12960 (one slow task holds up the next ones), opensearch-project/
+    /// Reported of other programs: openai/codex#5870 (one slow task holds up the next ones), opensearch-project/
     /// search-relevance#387 (tasks that wait hold all threads of a pool).
     #[test]
     fn one_server_never_takes_the_places_of_others() {

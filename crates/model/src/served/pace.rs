@@ -96,7 +96,7 @@ mod tests {
     }
 
     /// Reported of other programs: oobabooga/textgen#2645 (a CPU reads a prompt for twelve minutes), olimorris/
-    /// codecompanion.nvim#223 (one token a second), mateaix/mateclaw#585 (a silent server is waited for without end).
+    /// codecompanion.nvim#223 (one token a second), mateaix/mateclaw#597 (a silent server is waited for without end).
     #[test]
     fn slow_answers_go_on_and_endless_waits_end() {
         let pace = MinimumPace::default();

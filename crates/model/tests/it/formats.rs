@@ -219,8 +219,7 @@ fn endless_answer_is_aborted_in_every_format() {
     }
 }
 
-/// Reported of other programs: prime-radiant-inc/evener#94 (nothing bounds one answer), QwenLM/qwen-code#1403 (a model
-/// repeats a sentence until something stops it).
+/// Reported of other programs: QwenLM/qwen-code#1403 (a model repeats a sentence until something stops it).
 #[test]
 fn long_answer_is_refused_in_every_format() {
     for peer in peers() {

@@ -337,8 +337,7 @@ mod tests {
             (sh, git("switch", &["master"], &["a.txt"]), Allow),
             (sh, git("show", &["HEAD", "x.sh"], &["x.sh"]), Allow),
             (sh, git("branch", &["x.sh"], &[]), Allow),
-            // Reported of other programs: anthropics/claude-code#88857 (a rule on one spelling of a git command),
-            // griffinwork40/agent-afk#734 (a list of files that one kind of tool keeps and another does not).
+            // Reported of other programs: anthropics/claude-code#88857 (a rule on one spelling of a git command).
             (key, git("show", &["HEAD"], &["a.txt", "a.key"]), Deny),
             (key, git("show", &["HEAD", "a.key"], &[]), Deny),
             (key, git("blame", &["a.key"], &["a.key"]), Deny),

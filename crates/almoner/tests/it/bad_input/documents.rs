@@ -225,7 +225,7 @@ fn oversized_file_is_refused_by_size_without_reading() {
     desk.nothing_happened();
 }
 
-/// Reported of other programs: opendatahub-io/agent-eval-harness#194, microsoft/agent-framework#5919 (a link in a directory
+/// Reported of other programs: opendatahub-io/agent-eval-harness#194, google/agents-cli#51 (a link in a directory
 /// that is handed over hands over what it leads to).
 #[test]
 fn link_out_of_a_directory_of_documents_is_no_document() {
