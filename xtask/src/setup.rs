@@ -220,13 +220,23 @@ pub(crate) fn install_all(root: &Path, target: &Path) -> Result<()> {
     cargo_command(root, NEXTEST)?;
     let tools = tools_folder(target);
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
-    install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
-    install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))?;
-    install_once(&tools, "recordings", RECORDINGS, || sources(&tools, "recordings", RECORDINGS))?;
-    install_once(&tools, "documents", DOCUMENTS, || documents(&tools))?;
-    let lists = [LISTS, NODE_LISTS].concat();
-    install_once(&tools, "lists", &lists, || name_lists(&tools))?;
-    install_once(&tools, "trees", TREES, || unpack(&tools, "trees", TREES))
+    // One installer waits for the network, or works on one core, most of the time.
+    std::thread::scope(|scope| {
+        let node = scope.spawn(|| install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools)));
+        // All other packages come through the Python of these.
+        install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))?;
+        let archives = scope.spawn(|| {
+            install_once(&tools, "recordings", RECORDINGS, || sources(&tools, "recordings", RECORDINGS))?;
+            install_once(&tools, "documents", DOCUMENTS, || documents(&tools))
+        });
+        let lists = [LISTS, NODE_LISTS].concat();
+        install_once(&tools, "lists", &lists, || name_lists(&tools))?;
+        install_once(&tools, "trees", TREES, || unpack(&tools, "trees", TREES))?;
+        for installer in [node, archives] {
+            installer.join().map_err(|_| anyhow::anyhow!("an installer of test tools panicked"))??;
+        }
+        Ok(())
+    })
 }
 
 /// Makes sure of AgentDojo, and returns the Python that has it.
@@ -346,7 +356,8 @@ fn python_packages(venv: &Path, packages: &[&str]) -> Result<bool> {
     if !run(Command::new("python3").args(["-m", "venv"]).arg(venv))? {
         return Ok(false);
     }
-    let quiet = ["install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
+    // Python compiles the few modules that the tests use when it reads them.
+    let quiet = ["install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:", "--no-compile"];
     run(Command::new(venv.join("bin/pip")).args(quiet).args(packages))
 }
 
