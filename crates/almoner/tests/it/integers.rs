@@ -72,14 +72,18 @@ fn long_numbers_reach_tools_and_return_with_each_digit() {
     let script = home.path("ids.mjs").display().to_string();
     let place = home.path(".").display().to_string();
     home.almoner(&["mcp", "add", "ids", "--dir", &place, "--", "node", &script]).expect(0);
-    for number in NUMBERS {
-        let arguments = format!(r#"{{"id": {number}, "sum": {number}}}"#);
-        let server = Server::start(move |turn, _| match turn {
-            0 => calls("far_echo", &arguments),
-            _ => says("done"),
-        });
-        home.almoner(&["run", "w.worker", "-e", "far=mcp:ids[echo:reads]", "-m", &server.model()]).expect(0);
-        let seen = server.requests().pop().unwrap().to_string().replace('\\', "");
+    // One run calls the tool with each number in turn: starting the server takes seconds.
+    let server = Server::start(move |turn, _| match NUMBERS.get(turn) {
+        Some(number) => calls("far_echo", &format!(r#"{{"id": {number}, "sum": {number}}}"#)),
+        None => says("done"),
+    });
+    home.almoner(&["run", "w.worker", "-e", "far=mcp:ids[echo:reads]", "-m", &server.model()]).expect(0);
+    let requests = server.requests();
+    assert_eq!(requests.len(), NUMBERS.len() + 1);
+    for (number, after) in NUMBERS.iter().zip(&requests[1..]) {
+        let messages = after["messages"].as_array().unwrap();
+        let seen = messages[messages.len() - 2..].iter().map(ToString::to_string).collect::<String>();
+        let seen = seen.replace('\\', "");
         assert!(seen.contains(&format!(r#""id":{number}"#)), "the tool got the number: {seen}");
         assert!(seen.contains(&format!(r#""sum":{number}"#)), "the tool got the number: {seen}");
         assert!(seen.contains(r#""next":18446744073709551617"#), "the model got the answer: {seen}");

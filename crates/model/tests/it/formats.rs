@@ -211,8 +211,14 @@ fn endless_answer_is_aborted_in_every_format() {
         // One event without end, and events without end that say nothing.
         let outcome = ask(&peer, vec![peer.answer(&vec![b'x'; 9 << 20])]);
         assert!(matches!(outcome.result, Err(ModelError::Malformed { .. })), "{:?}", outcome.result);
-        let empty = "data: {\"type\":\"ping\"}\n\n\n".repeat(3 << 20);
-        let empty = if peer.content_type.contains("ndjson") { "{}\n".repeat(22 << 20) } else { empty };
+        // The check for every landing sends fewer events with more blanks in each.
+        let is_full = std::env::var("ALMONER_KILL_STRIDE").is_ok_and(|stride| stride == "1");
+        let blanks = if is_full { "" } else { &" ".repeat(300) };
+        let event = match peer.content_type.contains("ndjson") {
+            true => format!("{{{blanks}}}\n"),
+            false => format!("data: {{\"type\":\"ping\"{blanks}}}\n\n\n"),
+        };
+        let empty = event.repeat((66 << 20) / event.len());
         let outcome = ask(&peer, vec![peer.answer(empty.as_bytes())]);
         assert!(matches!(outcome.result, Err(ModelError::TooLarge { .. })), "{:?}", outcome.result);
         assert_eq!(outcome.requests.len(), 1, "{}", peer.reference);
