@@ -35,7 +35,7 @@ const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
 const OMITTED_FEATURES: &[&str] = &["local"];
 
 /// How many tests run at a time on a machine with fewer cores than that.
-const MIN_TEST_THREADS: usize = 5;
+const MIN_TEST_THREADS: usize = 7;
 
 /// How many seeds the simulation plays in the short check, and in the deep one.
 const FEW_SEEDS: u64 = 1_000;
