@@ -1,5 +1,5 @@
-//! The record of the backups that were made of a store, in a file beside the database. A damaged store can still name
-//! its newest backup.
+//! The record of the backups that were made of a store, in a file beside the store's directory. A damaged store can
+//! still name its newest backup, and a restored one knows the backups that were made before.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::quoted;
 use crate::place::{self, FILE_MODE};
 
-/// The name of the file in the directory of a store.
-const FILE: &str = "backups.json";
+/// The end of the name of the file. The name of the store's directory comes before it.
+const FILE_SUFFIX: &str = ".backups.json";
 /// The maximum number of backups in the record.
 const MAX_RECORDED: usize = 16;
 /// The maximum size of the file, in bytes.
@@ -37,19 +37,20 @@ impl BackupRecord {
 
     /// Records that a backup was made now.
     pub(crate) fn add(dir: &Path, path: &Path) -> io::Result<()> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let made_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let made_ms = now_ms();
         let mut all = read(dir);
         all.retain(|backup| backup.path != path);
         all.push(BackupRecord { path: path.to_path_buf(), made_ms });
         let all = all.split_off(all.len().saturating_sub(MAX_RECORDED));
-        let new = dir.join(place::TEMPORARY).join(FILE);
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(&new)?;
+        let record = record_path(dir);
+        let new = place::beside(&record, ".new");
+        // A process that was killed may have left an unfinished file, which is no link then.
+        let _ = fs::remove_file(&new);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&new)?;
         file.write_all(&serde_json::to_vec(&all)?)?;
         file.sync_all()?;
-        fs::rename(&new, dir.join(FILE))?;
-        place::sync_dir(dir)
+        fs::rename(&new, &record)?;
+        place::sync_parent(&record)
     }
 }
 
@@ -59,9 +60,9 @@ pub fn restore_advice(dir: &Path) -> String {
     match BackupRecord::newest(dir) {
         Some(BackupRecord { path, made_ms }) => {
             let (made, copy) = (kernel::time::shown(made_ms), shell(&path));
-            let (here, aside) = (shell(dir), shell(&dir.with_extension("damaged")));
+            let (here, aside) = (shell(dir), shell(&unused_name(dir, "damaged")));
             format!(
-                "the newest backup is of {made}; restore it with `almoner stop; mv {here} {aside} && cp -a {copy} {here}`"
+                "the newest backup is of {made}; restore it with `almoner stop && mv -T {here} {aside} && cp -a {copy} {here}`"
             )
         }
         None => format!(
@@ -71,9 +72,32 @@ pub fn restore_advice(dir: &Path) -> String {
     }
 }
 
+/// Returns a name beside a store's directory, to which the directory can be moved. It has the reason and the time, and
+/// there is no file of that name.
+pub(crate) fn unused_name(dir: &Path, reason: &str) -> PathBuf {
+    let shown = kernel::time::shown(now_ms());
+    let time: String = shown.chars().filter(char::is_ascii_digit).collect();
+    let name = place::beside(dir, &format!(".{reason}-{time}"));
+    let others = (2..).map(|n: u32| place::beside(&name, &format!("-{n}")));
+    let mut names = std::iter::once(name.clone()).chain(others);
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or(name)
+}
+
+/// Returns the present time, in milliseconds since 1970.
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Returns the path of the record of the store in `dir`.
+fn record_path(dir: &Path) -> PathBuf {
+    let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
+    place::beside(&dir, FILE_SUFFIX)
+}
+
 /// Returns the recorded backups, the oldest first. A file that cannot be read has none.
 fn read(dir: &Path) -> Vec<BackupRecord> {
-    let path = dir.join(FILE);
+    let path = record_path(dir);
     let is_sound = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
     let bytes = is_sound.then(|| fs::read(&path).ok()).flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
@@ -85,10 +109,11 @@ mod tests {
 
     #[test]
     fn newest_backup_that_is_still_there_is_named() {
-        let dir = std::env::temp_dir().join(format!("store-backups-{}", std::process::id()));
-        fs::create_dir_all(dir.join(place::TEMPORARY)).unwrap();
+        let root = std::env::temp_dir().join(format!("store-backups-{}", std::process::id()));
+        let dir = root.join("a store");
+        fs::create_dir_all(&dir).unwrap();
         assert_eq!(BackupRecord::newest(&dir), None);
-        let copies: Vec<PathBuf> = (0..20).map(|n| dir.join(format!("copy{n}"))).collect();
+        let copies: Vec<PathBuf> = (0..20).map(|n| root.join(format!("copy{n}"))).collect();
         for copy in &copies {
             fs::create_dir_all(copy).unwrap();
             fs::write(copy.join(place::DATABASE), "").unwrap();
@@ -100,9 +125,29 @@ mod tests {
         assert!(advice.contains("the newest backup is of 20") && advice.contains("copy19 "), "{advice}");
         fs::remove_dir_all(&copies[19]).unwrap();
         assert_eq!(BackupRecord::newest(&dir).unwrap().path, copies[18]);
-        fs::write(dir.join(FILE), "no record").unwrap();
+        // A store that is put in the place of this one knows the same backups.
+        fs::rename(&dir, root.join("moved")).unwrap();
+        fs::create_dir(&dir).unwrap();
+        assert_eq!(BackupRecord::newest(&dir).unwrap().path, copies[18]);
+        fs::write(record_path(&dir), "no record").unwrap();
         assert_eq!(BackupRecord::newest(&dir), None);
         assert!(restore_advice(&dir).contains("no backup is known"));
-        fs::remove_dir_all(&dir).unwrap();
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn moved_store_gets_a_name_that_is_not_in_use() {
+        let root = std::env::temp_dir().join(format!("store-aside-{}", std::process::id()));
+        let dir = root.join("it's v1.2");
+        fs::create_dir_all(&dir).unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..4 {
+            let name = unused_name(&dir, "damaged");
+            let text = name.file_name().unwrap().to_str().unwrap();
+            assert!(text.starts_with("it's v1.2.damaged-20"), "{text}");
+            fs::create_dir(&name).unwrap();
+            assert!(seen.insert(name));
+        }
+        fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
-use crate::backup_record::{BackupRecord, restore_advice};
+use crate::backup_record::{BackupRecord, restore_advice, unused_name};
 
 /// The reason why a store could not be opened. Nothing in the directory has been changed then, except that
 /// permissions may have been tightened. A store of another build or program is left byte for byte.
@@ -136,15 +136,15 @@ impl OpenError {
                 format!("Move {} away, or choose another directory. Nothing was changed.", path.display())
             }
             OpenError::Earlier { dir } => {
-                let (dir, aside) = (quoted(dir), quoted(&dir.with_extension("earlier")));
+                let (dir, aside) = (quoted(dir), quoted(&unused_name(dir, "earlier")));
                 format!(
-                    "`mv {dir} {aside}` begins anew; the build that wrote it still opens it. Nothing was changed."
+                    "`mv -T {dir} {aside}` begins anew; the build that wrote it still opens it. Nothing was changed."
                 )
             }
             OpenError::Newer { dir } => {
-                let (dir, aside) = (quoted(dir), quoted(&dir.with_extension("later")));
+                let (dir, aside) = (quoted(dir), quoted(&unused_name(dir, "later")));
                 format!(
-                    "Install the later build again, or begin anew: `mv {dir} {aside}`. Nothing was changed."
+                    "Install the later build again, or begin anew: `mv -T {dir} {aside}`. Nothing was changed."
                 )
             }
             OpenError::Foreign { .. } => {

@@ -107,7 +107,8 @@ pub(crate) fn parts(dir: &Path) -> Vec<(PathBuf, PartKind)> {
     ]
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// Returns the path with more at the end of its name.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

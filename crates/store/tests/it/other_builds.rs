@@ -93,7 +93,7 @@ fn earlier_store_is_refused_unchanged() {
         assert!(matches!(error, OpenError::Earlier { .. }), "{version}: {error:?}");
         assert_eq!(error.to_string(), "cannot open the store: an earlier build wrote it");
         let help = error.help();
-        let aside = format!("`mv '{0}' '{0}.earlier'`", dir.display());
+        let aside = format!("`mv -T '{0}' '{0}.earlier-20", dir.display());
         assert!(help.starts_with(&aside) && help.ends_with("Nothing was changed."), "{help}");
     }
 }
