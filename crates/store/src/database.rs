@@ -6,9 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use kernel::txn::StoreFault;
+use kernel::txn::{StoreFault, Table};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use crate::error::OpenError;
 use crate::place::{self, FILE_MODE};
@@ -82,6 +82,20 @@ pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>
     let mut found = run().map_err(|e| fault::from_sqlite(&e))?;
     found.retain(|line| line != "ok");
     Ok(found)
+}
+
+/// Reads the first and the last row of every table, and so the pages above them. This takes no longer for a large
+/// store.
+pub(crate) fn check_roots(conn: &Connection) -> Result<(), StoreFault> {
+    for table in Table::ALL {
+        for order in ["ASC", "DESC"] {
+            let name = table.name();
+            let sql = format!("SELECT body FROM {name} ORDER BY owner {order}, key {order} LIMIT 1");
+            let row = conn.query_row(&sql, [], |row| row.get_ref(0).map(drop)).optional();
+            row.map_err(|e| fault::from_sqlite(&e))?;
+        }
+    }
+    Ok(())
 }
 
 /// Sets a connection so that each statement is prepared only once. Without the first setting, SQLite looks at the

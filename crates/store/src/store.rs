@@ -93,6 +93,10 @@ impl Store {
         empty(&dir.join(place::TEMPORARY))?;
         let (conn, is_sound) = database::writer(dir, options.max_pages)?;
         let latch = Arc::new(DamageLatch::default());
+        // The whole file is examined later. Damage at the roots of its tables keeps even the first write away.
+        if let Err(fault) = database::check_roots(&conn) {
+            latch.note(&fault);
+        }
         let counters = Arc::new(Counters::default());
         let limits =
             Limits { group: options.group.max(1), checkpoint_pages: options.checkpoint_pages.max(1) };
