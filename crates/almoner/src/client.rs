@@ -19,12 +19,47 @@ use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 /// The maximum time from the start of a daemon to its first answer.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The warnings that came with answers of the daemon. The last one of a kind counts.
-static WARNINGS: Mutex<Vec<Failure>> = Mutex::new(Vec::new());
+/// The warning of a damaged store that came with answers of the daemon.
+static WARNING: Mutex<StoreWarning> = Mutex::new(StoreWarning { pending: None, told: None });
 
-/// Returns the warnings that came with the answers of the daemon since the last call.
-pub fn take_warnings() -> Vec<Failure> {
-    std::mem::take(&mut *WARNINGS.lock().unwrap_or_else(PoisonError::into_inner))
+/// The warning of a damaged store. Each answer of a connection comes with the rows that all answers so far left out,
+/// so that the last warning counts.
+struct StoreWarning {
+    /// The warning that the user has not seen.
+    pending: Option<Failure>,
+    /// The text of the last warning that the user has seen.
+    told: Option<String>,
+}
+
+impl StoreWarning {
+    /// Keeps a warning, unless the user has seen it, or another one that names the rows left out.
+    fn keep(&mut self, warning: Failure) {
+        const COUNTED: &str = "cannot read ";
+        let text = warning.message.raw();
+        let says_less =
+            |other: &str| other == text || other.starts_with(COUNTED) && !text.starts_with(COUNTED);
+        let pending = self.pending.as_ref().map(|pending| pending.message.raw());
+        if !self.told.as_deref().into_iter().chain(pending).any(says_less) {
+            self.pending = Some(warning);
+        }
+    }
+
+    fn take(&mut self) -> Option<Failure> {
+        let warning = self.pending.take()?;
+        self.told = Some(warning.message.raw().to_owned());
+        Some(warning)
+    }
+}
+
+/// Returns the warning of a damaged store that the user has not seen, if one came with an answer of the daemon.
+pub fn take_warning() -> Option<Failure> {
+    WARNING.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Returns whether an answer of the daemon came with the warning that the store is damaged.
+pub fn is_store_damaged() -> bool {
+    let warning = WARNING.lock().unwrap_or_else(PoisonError::into_inner);
+    warning.pending.is_some() || warning.told.is_some()
 }
 
 /// A connection to the daemon.
@@ -207,12 +242,12 @@ impl Client {
         self.next_frame().ok().flatten()
     }
 
-    /// Returns the next frame that is no warning. Warnings are kept for [`take_warnings`].
+    /// Returns the next frame that is no warning. A warning is kept for [`take_warning`].
     fn next_frame(&mut self) -> io::Result<Option<Response>> {
         loop {
             match frame::read(&mut self.reader)? {
                 Some(Response::Warning(warning)) => {
-                    add_warning(&mut WARNINGS.lock().unwrap_or_else(PoisonError::into_inner), warning);
+                    WARNING.lock().unwrap_or_else(PoisonError::into_inner).keep(warning);
                 }
                 frame => return Ok(frame),
             }
@@ -230,17 +265,6 @@ impl Client {
             Ok(None) => Err(disconnected(&io::ErrorKind::UnexpectedEof.into())),
             Err(e) => Err(disconnected(&e)),
         }
-    }
-}
-
-/// Adds a warning, unless another one says the same and more: the rows that one answer of several has left out.
-fn add_warning(kept: &mut Vec<Failure>, warning: Failure) {
-    let covers = |some: &Failure, other: &Failure| {
-        some.help == other.help && some.message.raw().starts_with(other.message.raw())
-    };
-    if !kept.iter().any(|other| covers(other, &warning)) {
-        kept.retain(|other| !covers(&warning, other));
-        kept.push(warning);
     }
 }
 

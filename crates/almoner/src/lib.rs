@@ -43,10 +43,12 @@ pub fn main() -> ExitCode {
         }
     };
     let ended = run(&cli);
-    client::take_warnings().iter().for_each(ui::output::warning);
+    ui::output::tell_warning();
     let exit = match ended {
         Ok(exit) => exit,
         Err(failure) => {
+            let is_damaged = client::is_store_damaged();
+            let failure = if is_damaged { failure.in_damaged_store() } else { failure };
             if !failure.silent {
                 ui::output::failure(&failure);
             }

@@ -98,6 +98,23 @@ impl Failure {
         Failure { silent: true, ..Failure::new(exit, "") }
     }
 
+    /// Returns the failure as it is told of a damaged store. A thing that is not found may be one that was lost, so that
+    /// nothing is said to be absent.
+    #[must_use]
+    pub fn in_damaged_store(mut self) -> Failure {
+        if self.exit == Exit::NotFound {
+            self.exit = Exit::Failure;
+            let message = format!(
+                "cannot find it: the store is damaged, and may have lost it ({})",
+                self.message.visible_line()
+            );
+            self.message = Untrusted::new(message);
+            // The way out comes with the warning of the damage.
+            self.help = String::new();
+        }
+        self
+    }
+
     /// Returns the failure for the trouble of a run.
     pub fn of_trouble(trouble: &Trouble) -> Failure {
         let exit = match trouble.code.split('/').next() {
@@ -189,6 +206,18 @@ mod tests {
                 assert!(shown.contains(words) && !shown.contains("os error"), "{shown}");
             }
         }
+    }
+
+    #[test]
+    fn damaged_store_is_not_said_to_lack_a_thing() {
+        let missing = Failure::new(Exit::NotFound, "there is no run r1").help("see `almoner runs`");
+        let told = missing.in_damaged_store();
+        assert_eq!(told.exit, Exit::Failure);
+        let message = "cannot find it: the store is damaged, and may have lost it (there is no run r1)";
+        assert_eq!(told.message.raw(), message);
+        assert_eq!(told.clone().in_damaged_store(), told, "it is said once");
+        let other = Failure::new(Exit::Conflict, "it was answered");
+        assert_eq!(other.clone().in_damaged_store(), other);
     }
 
     #[test]

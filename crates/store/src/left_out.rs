@@ -3,8 +3,8 @@
 //! A reader asks for them after its reads, and tells its user how much is missing.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{Hash as _, Hasher as _};
 
@@ -25,21 +25,70 @@ impl LeftOut {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.parts.is_empty()
     }
+
+    /// Adds the rows that other reads have left out.
+    pub fn add(&mut self, other: LeftOut) {
+        self.rows.extend(other.rows);
+        self.parts.extend(other.parts);
+    }
 }
 
+/// Names the rows in plain words: "2 runs", "some messages and 1 grant".
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tables = || {
-            let names: Vec<&str> = self.parts.iter().map(|table| table.name()).collect();
-            names.join(", ")
-        };
-        match (self.rows.len(), self.parts.is_empty()) {
-            (0, _) => write!(f, "a part of the store cannot be read ({})", tables()),
-            (1, true) => f.write_str("1 row cannot be read"),
-            (rows, true) => write!(f, "{rows} rows cannot be read"),
-            (1, false) => write!(f, "1 row and a part of the store cannot be read ({})", tables()),
-            (rows, false) => write!(f, "{rows} rows and a part of the store cannot be read ({})", tables()),
+        // The number of the rows in a part that cannot be read is unknown.
+        let mut counts: BTreeMap<Table, Option<usize>> =
+            self.parts.iter().map(|table| (*table, None)).collect();
+        for (table, _) in &self.rows {
+            if let Some(count) = counts.entry(*table).or_insert(Some(0)) {
+                *count += 1;
+            }
         }
+        let names: Vec<String> = counts.into_iter().map(|(table, count)| phrase(table, count)).collect();
+        match names.split_last() {
+            Some((last, [])) => f.write_str(last),
+            Some((last, others)) => write!(f, "{} and {last}", others.join(", ")),
+            None => f.write_str("no rows"),
+        }
+    }
+}
+
+/// Returns a number of rows of a table in the words of users. `None` stands for an unknown number.
+fn phrase(table: Table, count: Option<usize>) -> String {
+    let noun = noun(table);
+    let plural = match noun.strip_suffix('x') {
+        Some(stem) => format!("{stem}xes"),
+        None => format!("{noun}s"),
+    };
+    match count {
+        Some(1) => format!("1 {noun}"),
+        Some(count) => format!("{count} {plural}"),
+        None => format!("some {plural}"),
+    }
+}
+
+/// Returns the user's word for a row of a table.
+fn noun(table: Table) -> &'static str {
+    match table {
+        Table::Meta => "setting",
+        Table::Formula => "object",
+        Table::PetName => "name",
+        Table::Mailbox => "mailbox",
+        Table::Message => "message",
+        Table::Promise => "result",
+        Table::Run => "run",
+        Table::Journal => "step",
+        Table::Grant => "grant",
+        Table::Permission => "approval",
+        Table::Outbox => "task",
+        Table::Event => "event",
+        Table::Blob | Table::Bytes => "kept text",
+        Table::Edge => "reference",
+        Table::Held => "held object",
+        Table::Token => "invitation",
+        Table::Collector => "mark",
+        Table::Awaiting => "open message",
+        Table::FileRun => "file name",
     }
 }
 
@@ -75,11 +124,18 @@ mod tests {
         for row in [b"a", b"b", b"a"] {
             count_row(Table::Run, row);
         }
-        assert_eq!(take_left_out().to_string(), "2 rows cannot be read");
+        let mut all = take_left_out();
+        assert_eq!(all.to_string(), "2 runs");
         assert!(take_left_out().is_empty(), "they are told once");
         count_row(Table::Run, b"a");
-        assert_eq!(take_left_out().to_string(), "1 row cannot be read");
+        all.add(take_left_out());
+        assert_eq!(all.to_string(), "2 runs");
+        count_row(Table::Message, b"a");
         count_part(Table::Event);
-        assert_eq!(take_left_out().to_string(), "a part of the store cannot be read (event)");
+        all.add(take_left_out());
+        assert_eq!(all.to_string(), "1 message, 2 runs and some events");
+        count_part(Table::Mailbox);
+        count_row(Table::Mailbox, b"a");
+        assert_eq!(take_left_out().to_string(), "some mailboxes", "there may be more of them");
     }
 }

@@ -20,6 +20,7 @@ use super::pending::{interrupted, needs_you};
 use super::question::Question;
 use super::run_outcome::print_outcome;
 use crate::cli::{FollowArgs, OnAsk};
+use crate::client;
 use crate::session::Session;
 use crate::session::earlier_answer::earlier_answer;
 use crate::session::message_list;
@@ -188,6 +189,15 @@ fn new_follower(
         Some(after) => after,
         None => match attendance.catch_up()? {
             FamilyState::Finished(run) => return Ok(FollowOutcome::Finished(run)),
+            // Nothing would ever end the wait.
+            FamilyState::Running(_)
+                if client::is_store_damaged()
+                    && attendance.pending.is_empty()
+                    && attendance.trouble.is_empty() =>
+            {
+                let message = format!("cannot follow {run}: the store is damaged, and no run goes on");
+                return Err(Failure::new(Exit::Failure, message));
+            }
             FamilyState::Running(after) => after,
         },
     };

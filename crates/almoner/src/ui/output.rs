@@ -10,6 +10,7 @@ use std::path::Path;
 use passable::{ExactJson, LegibleText, file_text, legible, visible, visible_line};
 use serde::Serialize;
 
+use crate::client;
 use control::exit::{Exit, Failure};
 use control::show::object_view::Reader;
 use control::show::{json, lines};
@@ -19,6 +20,7 @@ use control::show::{json, lines};
 /// # Errors
 /// When the reader has closed standard output.
 pub fn result(line: &str) -> Result<(), Failure> {
+    tell_warning();
     let line = line.trim_end_matches('\n');
     let line = if io::stdout().is_terminal() { legible(line) } else { line.into() };
     writeln!(io::stdout().lock(), "{line}").map_err(|e| write_failure(&e))
@@ -30,6 +32,7 @@ pub fn result(line: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the reader has closed standard output.
 pub fn text(text: &str) -> Result<(), Failure> {
+    tell_warning();
     let shown = if io::stdout().is_terminal() { legible(text) } else { file_text(text) };
     let end = if shown.ends_with('\n') { "" } else { "\n" };
     let mut out = io::stdout().lock();
@@ -67,6 +70,7 @@ impl TextOutput {
 }
 
 fn write_now(text: &str) -> Result<(), Failure> {
+    tell_warning();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| write_failure(&e))
 }
@@ -76,6 +80,7 @@ fn write_now(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the reader has closed standard output.
 pub fn part(text: &str) -> Result<(), Failure> {
+    tell_warning();
     let text = if io::stdout().is_terminal() { legible(text) } else { text.into() };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| write_failure(&e))
@@ -105,9 +110,18 @@ pub fn failure(failure: &Failure) {
     note(&failure.render(stderr_width()));
 }
 
-/// Writes a warning beside the result of a command to standard error.
-pub fn warning(warning: &Failure) {
-    note(&warning.render_warning(stderr_width()));
+/// Writes the warning that the store is damaged to standard error, if one came with an answer of the daemon and was not
+/// written yet. It comes before the result of a command.
+pub fn tell_warning() {
+    if let Some(warning) = client::take_warning() {
+        note(&warning.render_warning(stderr_width()));
+    }
+}
+
+/// Writes a note that a listing has no rows. Of a damaged store, nothing is said to be absent.
+pub fn empty(text: &str) {
+    tell_warning();
+    note(if client::is_store_damaged() { "nothing that can be read is in this list" } else { text });
 }
 
 /// Writes lines that contain foreign text to standard error, wrapped to the width of the terminal.

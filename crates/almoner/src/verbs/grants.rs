@@ -22,7 +22,7 @@ pub fn grants(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     if args.json {
         output::json(&grants)?;
     } else if grants.is_empty() {
-        output::note("you have granted nothing");
+        output::empty("you have granted nothing");
     } else {
         output::result(&object_view::grants(&grants))?;
     }

@@ -57,7 +57,7 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
     if args.json.json {
         output::json(&letters)?;
     } else if letters.is_empty() && stalled.is_empty() {
-        output::note(&match acting.agent {
+        output::empty(&match acting.agent {
             Some(agent) => format!("nothing waits for `{}`", visible_line(agent)),
             None => "nothing waits for you".to_owned(),
         });

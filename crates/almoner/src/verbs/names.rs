@@ -31,7 +31,7 @@ pub fn list(acting: &Session<'_>, args: &ListArgs) -> ExitResult {
     if args.json.json {
         output::json(&rows)?;
     } else if rows.is_empty() {
-        output::note("no names");
+        output::empty("no names");
     } else {
         output::result(&object_view::names(&rows, args.long, output::reader()))?;
     }

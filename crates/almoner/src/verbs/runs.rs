@@ -21,7 +21,7 @@ pub fn runs(acting: &Session<'_>, args: &RunsArgs) -> ExitResult {
     if args.json.json {
         output::json(&runs)?;
     } else if runs.is_empty() {
-        output::note("there are no runs yet; try `almoner demo`");
+        output::empty("there are no runs yet; try `almoner demo`");
     } else {
         let lines: String = runs
             .iter()

@@ -17,6 +17,7 @@ use crate::state::damage;
 use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
+use store::LeftOut;
 
 /// The connected clients, and the services for the store's own host.
 pub struct Server {
@@ -99,9 +100,11 @@ impl Server {
         Ok(number)
     }
 
-    /// Sends the client the warning that the store is damaged, if it is.
-    fn warn(&self, stream: &mut UnixStream) -> io::Result<()> {
-        match damage::warning(&self.services.daemon) {
+    /// Sends the client the warning that the store is damaged, if it is. `left_out` has the rows that the answers to
+    /// this client have left out so far.
+    fn warn(&self, stream: &mut UnixStream, left_out: &mut LeftOut) -> io::Result<()> {
+        left_out.add(store::take_left_out());
+        match damage::warning(&self.services.daemon, left_out) {
             Some(warning) => frame::write(stream, &Response::Warning(warning)),
             None => Ok(()),
         }
@@ -131,6 +134,9 @@ impl Server {
             files: config::file_view::file_view(),
         };
         frame::write(&mut stream, &welcome)?;
+        // The rows that only the welcome left out do not count.
+        let _ = store::take_left_out();
+        let mut left_out = LeftOut::default();
         loop {
             let asked = match frame::read::<OnBehalf>(&mut reader) {
                 Ok(Some(asked)) => asked,
@@ -145,10 +151,13 @@ impl Server {
                 let name = asked.agent.as_deref();
                 let services = acts::agent(&self.services.daemon, name)
                     .and_then(|agent| self.services.for_agent(agent, name));
-                self.warn(&mut stream)?;
+                self.warn(&mut stream, &mut left_out)?;
                 return match services {
                     Ok(services) => follow(&services.daemon, &mut SocketFollower(&mut stream), after, text),
-                    Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
+                    Err(failure) => {
+                        let failure = damage::unsure(&self.services.daemon, failure);
+                        frame::write(&mut stream, &Response::Failed(failure))
+                    }
                 };
             }
             let stop = asked.request == Request::Stop;
@@ -156,7 +165,7 @@ impl Server {
             // A stop request that was refused does not stop the daemon.
             let stop = stop && response.is_ok();
             let response = response.unwrap_or_else(Response::Failed);
-            self.warn(&mut stream)?;
+            self.warn(&mut stream, &mut left_out)?;
             let written = match frame::write(&mut stream, &response) {
                 // In this case, no byte of the response has been sent.
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {

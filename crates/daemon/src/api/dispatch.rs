@@ -19,7 +19,7 @@ use crate::queries::{
 use crate::runs::approval_extras;
 use crate::runs::{bind, card, chat_message, chats, forget, logins, staging, start, undo};
 use crate::state::errors::DaemonError;
-use crate::state::{daemon, gateway_tokens, vault};
+use crate::state::{daemon, damage, gateway_tokens, vault};
 use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
@@ -34,6 +34,11 @@ use control::protocol::{
 /// # Errors
 /// When the request fails. The failure holds the reason for the client.
 pub fn answer(services: &Services, brought: &ClientKeys, asked: OnBehalf) -> Result<Response, Failure> {
+    answer_or_retry(services, brought, asked).map_err(|failure| damage::unsure(&services.daemon, failure))
+}
+
+/// Answers one request, from what can be read if the store is damaged.
+fn answer_or_retry(services: &Services, brought: &ClientKeys, asked: OnBehalf) -> Result<Response, Failure> {
     let OnBehalf { agent: name, request } = asked;
     let name = name.as_deref();
     let agent = acts::agent(&services.daemon, name)?;

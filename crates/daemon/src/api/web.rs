@@ -285,7 +285,7 @@ impl Backend for PagesBackend {
     }
 
     fn warning(&self) -> Option<Failure> {
-        damage::warning(&self.services.daemon)
+        damage::warning(&self.services.daemon, &store::take_left_out())
     }
 
     fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool) {

@@ -314,9 +314,7 @@ fn numbers(
     agent: &FormulaId,
     below: Option<MessageNumber>,
 ) -> Result<Vec<MessageNumber>, StoreFault> {
-    let head = kernel::partial_rows::head(txn, agent)?.and_then(|head| head.agent());
-    let mailbox =
-        head.ok_or_else(|| StoreFault::Corrupt("the agent's formula is missing".to_owned()))?.mailbox;
+    let mailbox = query::mailbox(txn, agent)?;
     let from = table::inner_key(&mailbox, &[]);
     // Nine bytes are longer than any number's key, so this key lies behind all of them.
     let to = match below {

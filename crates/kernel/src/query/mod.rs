@@ -70,11 +70,33 @@ impl MailboxEntry {
     }
 }
 
-fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreFault> {
-    match head(txn, agent)?.and_then(|head| head.agent()) {
-        Some(agent) => Ok(agent.mailbox),
-        _ => Err(StoreFault::Corrupt("an agent's formula is missing".to_owned())),
+/// Returns the mailbox of an agent. If a damaged store has lost the row of the agent, the rows of the mailbox tell it.
+///
+/// # Errors
+/// When the store fails, or the agent's row is missing and the view leaves nothing out.
+pub fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreFault> {
+    if let Some(own) = head(txn, agent)?.and_then(|head| head.agent()) {
+        return Ok(own.mailbox);
     }
+    if !txn.leaves_out(Table::Formula, &agent.number) {
+        return Err(missing(txn, "an agent's formula is missing".to_owned()));
+    }
+    for table in [Table::Mailbox, Table::Message] {
+        let first = txn.range(table, &agent.number, &[], &[], 1, false)?.pop();
+        let number = first.and_then(|(key, _)| key.get(..32)?.try_into().ok());
+        if let Some(number) = number {
+            return Ok(FormulaId { number, node: agent.node });
+        }
+    }
+    // No row of the mailbox is left, so that any other identity finds the same messages: none.
+    Ok(*agent)
+}
+
+/// Returns the fault of a store that lacks a row which another row names, and takes note of it.
+fn missing(txn: &mut dyn ReadTxn, detail: String) -> StoreFault {
+    let fault = StoreFault::Corrupt(detail);
+    txn.note_damage(&fault);
+    fault
 }
 
 fn mailbox_entry(
@@ -88,7 +110,7 @@ fn mailbox_entry(
         None if txn.leaves_out(Table::Formula, &id.number) => {
             Ok(MailboxEntry { number, message: None, mail })
         }
-        None => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
+        None => Err(missing(txn, format!("the formula of message {number} is missing"))),
     }
 }
 

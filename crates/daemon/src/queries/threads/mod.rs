@@ -416,13 +416,8 @@ pub fn mailbox_row(
     host: &FormulaId,
     number: MessageNumber,
 ) -> Result<Option<Mail>, StoreFault> {
-    let mailbox = mailbox(txn, host)?;
+    let mailbox = query::mailbox(txn, host)?;
     table::mail(txn, &host.number, &mailbox, number)
-}
-
-fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFault> {
-    let agent = kernel::partial_rows::head(txn, host)?.and_then(|head| head.agent());
-    Ok(agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox)
 }
 
 /// Returns a batch of envelopes in a range of numbers, oldest or newest first.
@@ -435,7 +430,7 @@ pub fn envelopes(
     of: Range<MessageNumber>,
     newest_first: bool,
 ) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
-    let mailbox = mailbox(txn, host)?;
+    let mailbox = query::mailbox(txn, host)?;
     let key = |number| table::inner_key(&mailbox, &table::message_key(number));
     let prefix = mailbox.number.len();
     let rows: Vec<(Vec<u8>, Mail)> = table::scan(
