@@ -39,6 +39,15 @@ fn lines(home: &TestHome) -> usize {
 }
 
 #[test]
+fn first_inbox_after_a_crash_has_the_doubtful_call() {
+    let home = cut_off();
+    let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
+    let numbers: Vec<&serde_json::Value> =
+        letters.as_array().unwrap().iter().map(|letter| &letter["number"]).collect();
+    assert_eq!(numbers, [2], "{letters}");
+}
+
+#[test]
 fn interrupted_call_is_repeated_only_on_the_users_word() {
     let home = cut_off();
     let said = home.almoner(&["resume"]).expect(7);

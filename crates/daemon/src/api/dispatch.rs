@@ -44,6 +44,10 @@ fn answer_or_retry(services: &Services, brought: &ClientKeys, asked: OnBehalf) -
     let agent = acts::agent(&services.daemon, name)?;
     let given = RejectedCommand::from_request(&request);
     let store = &services.daemon.store;
+    // After a crash, the first list of messages has the questions about calls that may have happened.
+    if matches!(request, Request::Messages { .. }) && services.daemon.store.damage().is_none() {
+        services.engine.await_recovery();
+    }
     // A request that meets the first damage is answered again from what can be read. A run is not begun twice.
     let again = match &request {
         Request::Run(_) => None,

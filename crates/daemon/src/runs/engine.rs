@@ -63,6 +63,9 @@ struct ItemPlace {
     jobs: usize,
 }
 
+/// The maximum time for which a list of messages waits for the effects that an earlier process began.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A wish for a slot. Lower numbers came first.
 type Ticket = u64;
 
@@ -85,6 +88,8 @@ struct EngineState {
     places: BTreeMap<HostRun, ItemPlace>,
     /// The runs that became ready while they were being driven, and must be driven again.
     driven_again: BTreeSet<HostRun>,
+    /// The runs with an effect that an earlier process began. Each is driven once until its user can be asked about it.
+    in_doubt: BTreeSet<HostRun>,
 }
 
 impl EngineState {
@@ -190,11 +195,30 @@ impl Engine {
             for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
                 if let Task::Effect { step } = task {
                     self.daemon.orphaned_effects.add(host, step);
+                    self.lock().in_doubt.insert(HostRun { host, run: step.run });
                 }
             }
             self.resume_pending(host)?;
         }
         Ok(())
+    }
+
+    /// Waits until the effects that an earlier process began are settled, or their users are asked, but at most for
+    /// [`RECOVERY_TIMEOUT`] in the life of a daemon. Until then, the messages of a host lack questions.
+    pub fn await_recovery(&self) {
+        let mut work = self.lock();
+        if work.in_doubt.is_empty() {
+            return;
+        }
+        let end = Instant::now() + RECOVERY_TIMEOUT;
+        while !work.in_doubt.is_empty() {
+            let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
+                // The run works on something else by now.
+                work.in_doubt.clear();
+                return;
+            };
+            work = self.idle.wait_timeout(work, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Drives every run in the outbox of a host. A run that is already being driven is driven once more.
@@ -310,6 +334,7 @@ impl Engine {
         }
         let mut work = self.lock();
         work.active.remove(&at);
+        work.in_doubt.remove(&at);
         work.waiting.remove(&at);
         work.switches.remove(&at);
         let is_wanted = work.driven_again.remove(&at) && daemon.store.damage().is_none();
