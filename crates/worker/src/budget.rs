@@ -1,8 +1,8 @@
 //! The limits of a run, which are checked before each step. If a limit is reached, the driver asks a person to raise
 //! it.
 
-use kernel::budget::{LimitKind, MAX_CARDS, MAX_REFUSALS};
-use kernel::run::{Parent, Run, Shape, Trouble, WaitReason};
+use kernel::budget::{LimitKind, MAX_CARDS};
+use kernel::run::{Parent, QuestionCount, Run, Shape, Trouble, WaitReason};
 use passable::visible_line;
 use resource::units;
 
@@ -32,6 +32,11 @@ pub(crate) enum Shortage {
     LimitReached(LimitKind, Trouble),
     /// The run has a cost limit, but the price of its model is unknown.
     PriceUnknown(Trouble),
+}
+
+/// Returns an amount of money in words.
+fn dollars(micros: u64) -> String {
+    format!("${:.4}", micros as f64 / 1e6)
 }
 
 /// Returns the limit that does not allow the next step, or `None` if the step is allowed.
@@ -67,7 +72,6 @@ pub(crate) fn find_shortage(
         return Some(out);
     }
     if let Some(limit) = limits.usd_micros.filter(|_| next != StepKind::Write) {
-        let dollars = |micros: u64| micros as f64 / 1e6;
         match world.price(&run.model) {
             None => {
                 let message =
@@ -77,7 +81,7 @@ pub(crate) fn find_shortage(
                 return Some(Shortage::PriceUnknown(trouble("budget/price", message, help)));
             }
             Some(price) if !price.is_free() && used.usd_micros >= limit => {
-                let message = format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
+                let message = format!("{} of {} are spent", dollars(used.usd_micros), dollars(limit));
                 return out(LimitKind::Usd, "budget/usd", message);
             }
             Some(_) => {}
@@ -120,9 +124,7 @@ fn shared_shortage(batch: &Run) -> Option<Shortage> {
         return Some(kept_shortage(batch));
     }
     let limit = limits.usd_micros.filter(|limit| used.usd_micros > 0 && used.usd_micros >= *limit)?;
-    let dollars = |micros: u64| micros as f64 / 1e6;
-    let message =
-        format!("${:.4} of ${:.4} are spent for all items", dollars(used.usd_micros), dollars(limit));
+    let message = format!("{} of {} are spent for all items", dollars(used.usd_micros), dollars(limit));
     Some(Shortage::LimitReached(LimitKind::Usd, trouble("budget/usd", message, LIMIT_HELP)))
 }
 
@@ -146,9 +148,8 @@ pub(crate) fn too_large(world: &dyn DriverPort, run: &Run, bundle: &Bundle, byte
     let cost = price.cost(&model::Usage { input_tokens: tokens, ..model::Usage::default() });
     let left = limit.saturating_sub(run.used.usd_micros);
     (cost > left).then(|| {
-        let dollars = |micros: u64| micros as f64 / 1e6;
-        let message =
-            format!("reading it alone would cost ${:.4}, and ${:.4} are left", dollars(cost), dollars(left));
+        let (cost, left) = (dollars(cost), dollars(left));
+        let message = format!("reading it alone would cost {cost}, and {left} are left");
         trouble("budget/usd", message, help)
     })
 }
@@ -174,18 +175,44 @@ pub(crate) fn time_shortage(run: &Run) -> Shortage {
     Shortage::LimitReached(LimitKind::Wall, trouble("budget/wall", message, LIMIT_HELP))
 }
 
-/// Returns the question of a run whose calls of one kind the person keeps refusing.
-pub(crate) fn refusal_shortage(fold: &Fold) -> Option<Shortage> {
-    let (slot, method, times) = fold.refusals().filter(|(_, _, times)| *times as u64 >= MAX_REFUSALS)?;
-    let message = format!("`{}.{}` was refused {times} times", visible_line(slot), visible_line(method));
+/// Returns the question of a run whose family keeps asking for calls that the person refuses.
+///
+/// # Errors
+/// When a run above cannot be read.
+pub(crate) fn refusal_shortage(world: &dyn DriverPort, run: &Run) -> Result<Option<Shortage>, Trouble> {
+    let questions = questions(world, run)?;
+    let Some(most) = questions.most_refused() else { return Ok(None) };
+    let slot = visible_line(&most.slot);
+    let calls: Vec<String> =
+        most.methods.iter().map(|method| format!("`{slot}.{}`", visible_line(method))).collect();
+    let be = if calls.len() == 1 { "was" } else { "were" };
+    let message = format!("{} {be} refused {} times", calls.join(", "), most.times);
     let help = "say in the worker file what it is to do instead";
-    Some(Shortage::LimitReached(LimitKind::Refusals, trouble("budget/refusals", message, help)))
+    Ok(Some(Shortage::LimitReached(LimitKind::Refusals, trouble("budget/refusals", message, help))))
 }
 
-/// Returns the shortage for a call that would ask the person, if the run has asked too often.
-pub(crate) fn card_shortage(fold: &Fold) -> Option<Shortage> {
+/// Returns the number of calls about which a run may still ask the person.
+///
+/// # Errors
+/// When a run above cannot be read.
+pub(crate) fn cards_left(world: &dyn DriverPort, run: &Run) -> Result<usize, Trouble> {
+    Ok(usize::try_from(questions(world, run)?.cards_left()).unwrap_or(usize::MAX))
+}
+
+/// Returns the shortage for a call that would ask the person although the run has asked too often.
+pub(crate) fn card_shortage() -> Shortage {
     let message = format!("the limit of {MAX_CARDS} questions about calls is reached");
     let help = "allow beforehand what the worker is to do (`--allow SLOT.METHOD`), or give it less to do";
-    (fold.cards() as u64 >= MAX_CARDS)
-        .then(|| Shortage::LimitReached(LimitKind::Cards, trouble("budget/cards", message, help)))
+    Shortage::LimitReached(LimitKind::Cards, trouble("budget/cards", message, help))
+}
+
+/// Returns the questions of a run's family to its person. The first run of the family counts them.
+fn questions(world: &dyn DriverPort, run: &Run) -> Result<QuestionCount, Trouble> {
+    let (mut head, mut parent) = (None, run.parent);
+    while let Some(Parent { run, place: WaitReason::Call { .. } }) = parent {
+        let above = world.run(run)?;
+        parent = above.parent;
+        head = Some(above);
+    }
+    Ok(head.map_or_else(|| run.questions.clone(), |head| head.questions))
 }

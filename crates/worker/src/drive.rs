@@ -330,7 +330,7 @@ impl Driver<'_> {
         }
         if calls > 0 || turn.rejected.is_some() {
             // The run keeps its results, and the person says whether it goes on.
-            if let Some(short) = budget::refusal_shortage(&self.fold) {
+            if let Some(short) = budget::refusal_shortage(self.world, &self.run)? {
                 return self.handle_shortage(short);
             }
             if self.fold.repairs() > MAX_REPAIRS {
@@ -559,6 +559,7 @@ impl Driver<'_> {
         let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let offered = self.tool_names();
         let mut order = CallOrder::default();
+        let (mut asking, mut cards) = (0, None);
         // Calls beyond the limit wait until a person has raised it.
         let room = (self.run.limits.calls as usize).saturating_sub(self.fold.calls_since_said());
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
@@ -597,14 +598,20 @@ impl Driver<'_> {
                     if let Some(short) = self.depth_question(&judgement)? {
                         return self.handle_shortage(short);
                     }
-                    if judgement.verdict.decision == Decision::Ask
-                        && let Some(short) = budget::card_shortage(&self.fold)
-                    {
-                        return self.handle_shortage(short);
+                    let decision = judgement.verdict.decision;
+                    let asks = decision == Decision::Ask || bound.asks_person(&judgement);
+                    if asks && asking >= *cards.get_or_insert(budget::cards_left(self.world, &self.run)?) {
+                        // Calls beyond the limit of the family wait until a person has raised it.
+                        match proposals.is_empty() {
+                            true => return self.handle_shortage(budget::card_shortage()),
+                            false => break,
+                        }
                     }
+                    asking += usize::from(asks);
                     self.note_repetition(&mut judgement);
-                    if judgement.verdict.decision == Decision::Allow {
-                        order.note(bound, &judgement.proposal);
+                    match decision {
+                        Decision::Allow => order.note(bound, &judgement.proposal),
+                        Decision::Ask | Decision::Deny => {}
                     }
                     proposals.push(judgement);
                 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::budget::LimitKind;
 use kernel::proposal::{Effect, Finding, Fingerprint, Proposal};
 use kernel::run::{Attachment, CallSite, Completion, ConversationView, Entry, RunOutcome, Step, Usage};
-use kernel::{BlobHash, MessageNumber, RunNumber};
+use kernel::{BlobHash, RunNumber};
 
 use crate::cut;
 use crate::negative_answers::{REPEATED_RULE, are_answers};
@@ -118,11 +118,6 @@ pub struct Fold {
     pub view: ConversationView,
     /// The last call with each fingerprint that is complete, since the run last changed something.
     outcomes: BTreeMap<Fingerprint, u64>,
-    /// The turns in which a person has refused a call, by the slot and the method of the call. They count since the
-    /// person last let the run go on, or last said something.
-    refused: BTreeMap<(String, String), BTreeSet<u64>>,
-    /// The messages with which the run has asked a person about calls, since the person last allowed more of them.
-    cards: BTreeSet<MessageNumber>,
     /// Whether a person has refused more depth in this run.
     pub goes_no_deeper: bool,
     /// Whether the run is over.
@@ -208,16 +203,9 @@ impl Fold {
                     },
                 );
             }
-            Entry::Judged { message, .. } => self.cards.extend(*message),
-            Entry::Raised { by, .. } => {
-                if by.refusals > 0 {
-                    self.refused.clear();
-                }
-                if by.cards > 0 {
-                    self.cards.clear();
-                }
-            }
-            Entry::Exhausted { .. }
+            Entry::Judged { .. }
+            | Entry::Raised { .. }
+            | Entry::Exhausted { .. }
             | Entry::Suspended { .. }
             | Entry::Yielded { .. }
             | Entry::Stalled { .. }
@@ -229,7 +217,6 @@ impl Fold {
             | Entry::Forgotten => {}
             Entry::Held { limit, .. } => self.goes_no_deeper |= *limit == LimitKind::Depth,
             Entry::Said { text, documents, .. } => {
-                self.refused.clear();
                 self.said.push(UserMessage {
                     step: step.number,
                     text: text.raw().to_owned(),
@@ -253,9 +240,6 @@ impl Fold {
                 }
             }
             Entry::Questioned { proposal, .. } | Entry::Slept { proposal, .. } => {
-                if let Entry::Questioned { message, .. } = &step.entry {
-                    self.cards.insert(*message);
-                }
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.questioned = true;
                 }
@@ -310,10 +294,6 @@ impl Fold {
         // The answer of a person or a worker, and the end of a wait, are worth asking for again.
         let repeats = repeats.filter(|_| !call.questioned && call.child.is_none());
         (call.completion, call.repeats) = (Some(completion.clone()), repeats);
-        if let (CallSite::Turn { replied, .. }, true) = (&call.site, is_denied(completion)) {
-            let kind = (call.proposal.slot.clone(), call.proposal.method.clone());
-            self.refused.entry(kind).or_default().insert(*replied);
-        }
         // After a change, every other call may have another outcome.
         if call.proposal.effect != Effect::Observe && matches!(completion, Completion::Done { .. }) {
             self.outcomes.clear();
@@ -404,18 +384,6 @@ impl Fold {
         self.said.last().is_some_and(|said| said.step > asked)
     }
 
-    /// Returns the kind of calls that a person has refused in the most turns: the slot, the method and the number of
-    /// turns. A refused call that the model makes again counts each time.
-    pub fn refusals(&self) -> Option<(&str, &str, usize)> {
-        let kinds = self.refused.iter().map(|((slot, method), turns)| (&**slot, &**method, turns.len()));
-        kinds.max_by_key(|(_, _, turns)| *turns)
-    }
-
-    /// Returns the number of messages with which the run has asked a person about calls.
-    pub fn cards(&self) -> usize {
-        self.cards.len()
-    }
-
     /// Returns how often in a row the model's answer or all of its calls were refused, and the model tried something
     /// else. Making a refused call again without a change does not count, because the model gets the same refusal. A
     /// turn with a call that a person refused does not count either: the call was sound, and the person said no.
@@ -455,7 +423,7 @@ impl Fold {
     pub fn denied(&self, fingerprint: Fingerprint) -> Option<&Finding> {
         self.calls.values().filter(|call| call.fingerprint == fingerprint).find_map(|call| {
             let Some(Completion::Refused(findings)) = &call.completion else { return None };
-            findings.iter().find(|finding| finding.rule == DENIAL_RULE)
+            findings.iter().find(|finding| finding.is_denial())
         })
     }
 
@@ -490,13 +458,9 @@ impl Fold {
     }
 }
 
-/// The rule of findings about a call that a person refused.
-pub const DENIAL_RULE: &str = "host/denied";
-
 /// Returns whether a person has refused a call with this completion, or the same call before.
 fn is_denied(completion: &Completion) -> bool {
-    let is_denial = |finding: &Finding| finding.rule == DENIAL_RULE;
-    matches!(completion, Completion::Refused(findings) if findings.iter().any(is_denial))
+    matches!(completion, Completion::Refused(findings) if findings.iter().any(Finding::is_denial))
 }
 
 /// Returns whether any of these fingerprints is new, and adds all of them to `refused`.
@@ -509,7 +473,6 @@ fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernel::FormulaId;
     use kernel::provenance::Provenance;
 
     #[test]
@@ -528,73 +491,5 @@ mod tests {
             step(6, 1_900_000_050, prompted()),
         ];
         assert_eq!(Fold::of(&steps).ran_ms, 500 + 200 + 50);
-    }
-
-    /// Returns a journal in which a person is asked about a call in each of these turns, and refuses it.
-    fn refused(turns: &[u64]) -> Vec<Step> {
-        let denied = || Completion::Refused(vec![Finding::new(DENIAL_RULE, "no")]);
-        let mut steps = Vec::new();
-        let mut add = |entry| {
-            let number = steps.len() as u64 + 1;
-            steps.push(Step { number, at_ms: 0, entry, provenance: Provenance::default() });
-            number
-        };
-        for (message, replied) in turns.iter().enumerate() {
-            let proposal = Proposal {
-                principal: FormulaId { number: [1; 32], node: [2; 32] },
-                run: RunNumber(1),
-                grant: FormulaId { number: [3; 32], node: [2; 32] },
-                slot: "outbox".to_owned(),
-                method: "send".to_owned(),
-                args: vec![],
-                effect: Effect::Commit,
-                caller: kernel::proposal::Caller::Model,
-                pins: BTreeSet::new(),
-                provenance: Provenance::default(),
-                traces: vec![],
-                givers: vec![],
-                place: None,
-            };
-            let site = CallSite::Turn { replied: *replied, index: 0, id: String::new() };
-            let fingerprint = proposal.fingerprint();
-            let proposal =
-                add(Entry::Proposed { site, proposal: Box::new(proposal), fingerprint, replaces: None });
-            let verdict = kernel::proposal::Verdict {
-                decision: kernel::proposal::Decision::Ask,
-                findings: vec![],
-                gates: BlobHash([0; 32]),
-                lift: None,
-            };
-            let message = Some(MessageNumber(message as u64 + 1));
-            add(Entry::Judged { proposal, verdict, message });
-            add(Entry::Completed { proposal, completion: denied() });
-        }
-        steps
-    }
-
-    #[test]
-    fn refusals_and_cards_count_until_the_person_lets_the_run_go_on() {
-        let raised = |by| Step {
-            number: 9_999,
-            at_ms: 0,
-            entry: Entry::Raised { message: MessageNumber(9), by },
-            provenance: Provenance::default(),
-        };
-        let none = kernel::budget::Raise::default;
-        let mut fold = Fold::of(&refused(&[1, 2, 3]));
-        assert_eq!((fold.refusals(), fold.cards()), (Some(("outbox", "send", 3)), 3));
-        assert!(crate::budget::refusal_shortage(&fold).is_some());
-        fold.push(&raised(kernel::budget::Raise { turns: 5, ..none() }));
-        assert_eq!((fold.refusals(), fold.cards()), (Some(("outbox", "send", 3)), 3));
-        fold.push(&raised(kernel::budget::Raise { refusals: 3, ..none() }));
-        assert_eq!((fold.refusals(), fold.cards()), (None, 3));
-        // Several calls of one turn are refused once.
-        assert!(crate::budget::refusal_shortage(&Fold::of(&refused(&[1, 1, 1, 1]))).is_none());
-        let turns: Vec<u64> = (0..50).collect();
-        assert!(crate::budget::card_shortage(&Fold::of(&refused(&turns[..49]))).is_none());
-        let mut fold = Fold::of(&refused(&turns));
-        assert!(crate::budget::card_shortage(&fold).is_some());
-        fold.push(&raised(kernel::budget::Raise { cards: 50, ..none() }));
-        assert!(crate::budget::card_shortage(&fold).is_none());
     }
 }

@@ -89,6 +89,11 @@ pub(crate) fn message_move(slots: &Slots, begun: &StartedEffect) -> Result<Move,
     })
 }
 
+/// Returns whether a method asks the person for something, and waits for the answer.
+pub(crate) fn asks(method: &str) -> bool {
+    method != "send"
+}
+
 fn text(args: &[Value], index: usize) -> &str {
     args.get(index).and_then(Value::as_str).unwrap_or_default()
 }

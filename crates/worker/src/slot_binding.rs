@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use caps::Capability;
+use kernel::command::Judgement;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
+use kernel::proposal::Decision;
 use kernel::run::{Run, Trouble};
 use kernel::{FormulaId, Interface, Method, Param, Pattern};
 use model::Tool;
@@ -41,6 +43,18 @@ impl OpenSlot {
         let kinds = [Kind::Program, Kind::Http, Kind::Mcp, Kind::Git { write: false }];
         let is_slow = kinds.into_iter().any(|kind| self.subject.is(kind));
         is_slow.then(|| format!("{} {}", self.subject.kind, self.subject.names.join(" ")))
+    }
+}
+
+impl OpenSlot {
+    /// Returns whether a call that begins asks the person by a message, and waits for the answer.
+    pub(crate) fn asks_person(&self, judgement: &Judgement) -> bool {
+        let waits = match self.reach {
+            SlotTarget::Questions => true,
+            SlotTarget::Mail => mail::asks(&judgement.proposal.method),
+            _ => false,
+        };
+        waits && judgement.verdict.decision == Decision::Allow
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::conversation::{attachment_list, item, prompt_data};
 use crate::definition::{RenderedFile, WriteScope, render_with, render_write};
-use crate::fold::{Call, DENIAL_RULE, Fold};
+use crate::fold::{Call, Fold};
 use crate::item_check::TakenFiles;
 use crate::program::Program;
 use crate::trouble::trouble;
@@ -185,7 +185,7 @@ pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Jso
 
 /// Returns whether a person has denied a call.
 pub(crate) fn is_denied(call: &Call) -> bool {
-    let is_denial = |findings: &[Finding]| findings.iter().any(|finding| finding.rule == DENIAL_RULE);
+    let is_denial = |findings: &[Finding]| findings.iter().any(Finding::is_denial);
     matches!(&call.completion, Some(Completion::Refused(findings)) if is_denial(findings))
 }
 

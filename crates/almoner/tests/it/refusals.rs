@@ -80,6 +80,43 @@ fn third_refusal_of_one_kind_parks_the_run() {
     assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);
 }
 
+/// A model has three workers ask for what the user refuses, each once.
+#[test]
+fn refusals_of_called_workers_park_the_family_across_a_kill() {
+    let home = home(&[]);
+    home.write("child.worker", "---\nslots: { outbox: outbox }\n---\nSend it.\n");
+    home.write("boss.worker", "---\nslots: { child: worker }\n---\nHave it sent.\n");
+    let child = json!({ "calls": [{ "name": "child", "arguments": {} }] });
+    let ask = |name: &str| json!({ "worker": "child", "turns": [send(name), { "text": "said" }] });
+    let script = json!([
+        { "worker": "boss", "turns": [child, child, child, { "text": "heard" }] },
+        ask("a@example.com"),
+    ]);
+    home.write("script.json", script.to_string());
+    let run = [
+        "run",
+        "boss.worker",
+        "-e",
+        "child=child.worker",
+        "-e",
+        "child.outbox=./outbox",
+        "-mscripted:script.json",
+    ];
+    home.almoner(&run).expect(7);
+    deny(&home, 1, 7);
+    kill(&home);
+    deny(&home, 2, 7);
+    deny(&home, 3, 7);
+    let card = home.almoner(&["inbox", "4"]).expect(0).out;
+    assert!(
+        card.contains("keeps asking for what you refuse") && card.contains("was refused 3 times"),
+        "{card}"
+    );
+    home.almoner(&["deny", "4", "-r", "enough"]).expect(0);
+    let runs = home.almoner(&["runs"]).expect(0).out;
+    assert!(runs.contains("cancelled") && home.almoner(&["inbox"]).expect(0).out.is_empty(), "{runs}");
+}
+
 #[test]
 fn parked_run_is_stopped_by_a_no() {
     // One refusal by a person. The model makes the same call again, which is refused without a question.

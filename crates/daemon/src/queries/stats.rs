@@ -454,6 +454,7 @@ mod tests {
             written: 0,
             kept_since: 0,
             exhausted: None,
+            questions: Default::default(),
             forgotten: false,
         }
     }

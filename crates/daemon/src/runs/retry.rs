@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kernel::proposal::Finding;
 use kernel::run::{Attachment, Completion, Earlier, Entry, Input, Rejection, RunOutcome, Shape, State};
 use kernel::{RunNumber, Value};
 use worker::definition::Definition;
-use worker::fold::DENIAL_RULE;
 
 use super::documents::DocumentImporter;
 use crate::queries::runs;
@@ -59,7 +59,7 @@ pub fn input(
                 unwritten.insert(index);
             }
             Entry::Completed { completion: Completion::Refused(findings), .. } => {
-                is_denied |= findings.iter().any(|finding| finding.rule == DENIAL_RULE);
+                is_denied |= findings.iter().any(Finding::is_denial);
             }
             _ => {}
         }

@@ -59,7 +59,11 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Propose { proposals } if run.is_agent_journal() => {
                 reply = agent_journal::propose(state, &mut run, proposals)?;
             }
-            Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
+            Move::Propose { proposals } => {
+                if !propose::propose(state, &mut run, proposals)? {
+                    reply = Reply::NotSuspended;
+                }
+            }
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
             Move::Restate { proposal, judgement } => propose::restate(state, &mut run, proposal, *judgement)?,
             Move::OutcomeUnknown { proposal } => doubt(state, &mut run, proposal)?,

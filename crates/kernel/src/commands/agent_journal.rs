@@ -133,6 +133,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         written: 0,
         kept_since: 0,
         exhausted: None,
+        questions: Default::default(),
         forgotten: false,
     };
     state.put_run(&run)?;

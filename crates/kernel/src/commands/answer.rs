@@ -7,7 +7,7 @@ use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::{MessageNumber, RunNumber};
 use crate::message::{Answer, ApprovalEntry, Body, Mail};
-use crate::proposal::{Finding, Value};
+use crate::proposal::{DENIAL_RULE, Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::{LoadedMessage, MessageSubject, State};
@@ -269,9 +269,9 @@ fn refuse(
     let proposal = asked.proposal.step;
     state.journal(run, Entry::Answered { proposal, message, approved: false }, Provenance::host())?;
     let said = denial(reason);
-    let completion = Completion::Refused(vec![Finding::new("host/denied", said)]);
+    let completion = Completion::Refused(vec![Finding::new(DENIAL_RULE, said)]);
     state.journal(run, Entry::Completed { proposal, completion }, Provenance::host())?;
-    Ok(())
+    state.count_refusal(run, proposal, Some(message))
 }
 
 /// Records the effect as done. Its return value is not known.

@@ -186,7 +186,7 @@ fn end_run(
 }
 
 /// Ends a run and every run that it started.
-fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> Result<(), Fault> {
+pub(super) fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> Result<(), Fault> {
     let mut run = state.run(number)?;
     if run.is_finished() || run.cancelled.is_some() {
         return Ok(());
@@ -232,7 +232,9 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
 /// Refuses the calls that have not begun, and closes the cards that ask about them. The caller must save the run.
 pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
     let finding = Finding::new("run/cancelled", "the run was cancelled");
-    if let Some(exhausted) = run.exhausted.take() {
+    if let Some(exhausted) = run.exhausted.take()
+        && !super::exhaust::is_awaited_by_others(state, run, exhausted.message)?
+    {
         close_card(state, exhausted.message)?;
     }
     for (step, phase) in run.open.clone() {

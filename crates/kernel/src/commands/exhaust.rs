@@ -1,18 +1,20 @@
 //! Exhaust: a run has reached one of its limits. It waits until a person raises the limit or ends the run.
 
+use std::collections::BTreeSet;
+
 use passable::Untrusted;
 
 use crate::budget::{Exhausted, LimitKind, Raise};
 use crate::command::{Choice, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::id::{HostRun, RunNumber, StepRef};
+use crate::id::{MessageNumber, RunNumber, StepRef};
 use crate::message::{Answer, Body};
 use crate::provenance::Provenance;
-use crate::run::{Entry, Limits, Run, RunOutcome, State as RunState, Trouble};
-use crate::state::{EndedObject, LoadedMessage, State};
+use crate::run::{Entry, FamilyQuestion, Limits, Run, RunOutcome, State as RunState, Trouble};
+use crate::state::{LoadedMessage, State};
 
-use super::run_end;
+use super::{cancel, run_end};
 
 /// The error for an answer that does not fit a question about a limit.
 const WANTS: &str =
@@ -44,9 +46,17 @@ pub(super) fn exhaust(
     if offer.is_nothing() {
         return Err(Fault::OutOfOrder { at, what: "there is nothing more of this for anybody" });
     }
-    let body = Body::Budget { run: run.number, trouble: trouble.clone(), used: run.used, offer };
-    let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
-    let message = state.deliver(body, answers, true, run.provenance.clone())?;
+    let message = match open_question(state, run, limit)? {
+        Some(message) => message,
+        None => {
+            let body = Body::Budget { run: run.number, trouble: trouble.clone(), used: run.used, offer };
+            let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
+            state.deliver(body, answers, true, run.provenance.clone())?
+        }
+    };
+    if is_of_family(limit) {
+        wait_together(state, run, limit, message)?;
+    }
     state.journal(
         run,
         Entry::Exhausted { limit, trouble: trouble.clone(), message },
@@ -59,6 +69,63 @@ pub(super) fn exhaust(
     let why = format!("for an answer to message {message}");
     state.journal(run, Entry::Suspended { why }, Provenance::default())?;
     Ok(())
+}
+
+/// Returns whether a limit counts for a whole family of runs.
+fn is_of_family(limit: LimitKind) -> bool {
+    matches!(limit, LimitKind::Refusals | LimitKind::Cards)
+}
+
+/// Returns the open question of a run's family about a limit, so that several runs that reach the limit ask once.
+fn open_question(
+    state: &mut State<'_>,
+    run: &mut Run,
+    limit: LimitKind,
+) -> Result<Option<MessageNumber>, Fault> {
+    let open = state.count_questions(run, |count| count.open.clone())?;
+    let Some(open) = open.filter(|open| is_of_family(limit) && open.limit == limit) else { return Ok(None) };
+    Ok(state.letter(open.message)?.mail.needs_you.then_some(open.message))
+}
+
+/// Adds a run to those of its family that wait for an answer.
+fn wait_together(
+    state: &mut State<'_>,
+    run: &mut Run,
+    limit: LimitKind,
+    message: MessageNumber,
+) -> Result<(), Fault> {
+    let number = run.number;
+    state.count_questions(run, |count| match &mut count.open {
+        Some(open) if open.message == message => drop(open.runs.insert(number)),
+        open => *open = Some(FamilyQuestion { message, limit, runs: BTreeSet::from([number]) }),
+    })
+}
+
+/// Returns the other runs of a run's family that wait for the answer to a message.
+fn others_waiting(
+    state: &mut State<'_>,
+    run: &mut Run,
+    message: MessageNumber,
+) -> Result<Vec<RunNumber>, Fault> {
+    let open = state.count_questions(run, |count| count.open.clone())?;
+    let runs = open.filter(|open| open.message == message).map(|open| open.runs).unwrap_or_default();
+    let mut waiting = Vec::new();
+    for number in runs.into_iter().filter(|number| *number != run.number) {
+        let other = state.run(number)?;
+        if other.exhausted.is_some_and(|exhausted| exhausted.message == message) {
+            waiting.push(number);
+        }
+    }
+    Ok(waiting)
+}
+
+/// Returns whether other runs wait for the answer to a message for which a cancelled run waits no more.
+pub(super) fn is_awaited_by_others(
+    state: &mut State<'_>,
+    run: &mut Run,
+    message: MessageNumber,
+) -> Result<bool, Fault> {
+    Ok(!others_waiting(state, run, message)?.is_empty())
 }
 
 /// Returns the limits in the worker's own file. A child may have been lent less.
@@ -102,9 +169,35 @@ pub(super) fn answer(
     );
     state.put_mail(message, &mail)?;
     state.event(Change::Answered { number: message, needs_you: false })?;
-    let Some(exhausted) = run.exhausted.take() else {
-        return Ok(Reply::AlreadyAnswered { run: number });
-    };
+    let others = others_waiting(state, &mut run, message)?;
+    match run.exhausted.take_if(|exhausted| exhausted.message == message) {
+        Some(exhausted) => settle(state, run, exhausted, raise, choice)?,
+        None if others.is_empty() => return Ok(Reply::AlreadyAnswered { run: number }),
+        None => {}
+    }
+    for other in others {
+        // A stop of the whole family has ended the others.
+        let mut other = state.run(other)?;
+        if let Some(exhausted) = other.exhausted.take_if(|exhausted| exhausted.message == message) {
+            if let Some(by) = raise {
+                state.count_questions(&mut other, |count| count.forgive(by))?;
+            }
+            // Only the run that asked gets more of the other amounts.
+            settle(state, other, exhausted, raise.map(|_| Raise::default()), choice)?;
+        }
+    }
+    Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })
+}
+
+/// Lets a run that has waited for an answer go on, or ends it. Saves the run.
+fn settle(
+    state: &mut State<'_>,
+    mut run: Run,
+    exhausted: Exhausted,
+    raise: Option<Raise>,
+    choice: &Choice,
+) -> Result<(), Fault> {
+    let message = exhausted.message;
     match raise {
         Some(by) => {
             raise_limits(state, &mut run, by, message)?;
@@ -112,6 +205,7 @@ pub(super) fn answer(
                 raise_limits(state, &mut above, by.shared_part(), message)?;
                 state.put_run(&above)?;
             }
+            state.count_questions(&mut run, |count| count.forgive(by))?;
             state.wake(&mut run, format!("message {message} was answered"))?;
         }
         None if exhausted.can_do_without() && run.cancelled.is_none() => {
@@ -119,22 +213,22 @@ pub(super) fn answer(
             state.journal(&mut run, Entry::Held { message, limit }, Provenance::host())?;
             state.wake(&mut run, format!("message {message} was answered"))?;
         }
-        None if exhausted.is_after_refusals() => stop(state, &mut run, choice)?,
+        None if exhausted.is_after_refusals() => return stop(state, &run, choice),
         None => run_end::finish(state, &mut run, RunOutcome::Failed(exhausted.trouble))?,
     }
-    state.put_run(&run)?;
-    Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })
+    state.put_run(&run)
 }
 
-/// Ends a run that keeps asking for what the user refuses. This is the user's own act, so the run counts as cancelled.
-fn stop(state: &mut State<'_>, run: &mut Run, choice: &Choice) -> Result<(), Fault> {
+/// Ends a family of runs that keeps asking for what the user refuses. This is the user's own act, so the runs count as
+/// cancelled.
+fn stop(state: &mut State<'_>, run: &Run, choice: &Choice) -> Result<(), Fault> {
     let said = match choice {
         Choice::Deny { reason } if !reason.raw().is_empty() => reason.clone(),
         _ => Untrusted::new(STOPPED),
     };
-    run.cancelled.get_or_insert(said);
-    state.ended.push(EndedObject::Run(HostRun { host: state.actor, run: run.number }));
-    run_end::finish_if_still(state, run)
+    state.put_run(run)?;
+    let head = state.family_head(run)?.map_or(run.number, |head| head.number);
+    cancel::cancel_run(state, head, &said)
 }
 
 /// Raises the limits of one run. The addition comes from outside, so the caller raises the runs above as well, and
@@ -143,7 +237,7 @@ fn raise_limits(
     state: &mut State<'_>,
     run: &mut Run,
     by: Raise,
-    message: crate::id::MessageNumber,
+    message: MessageNumber,
 ) -> Result<(), Fault> {
     if by.is_nothing() {
         return Ok(());

@@ -4,6 +4,7 @@ use crate::command::Fault;
 use crate::commands::run_end;
 use crate::id::{FormulaId, HostRun};
 use crate::message::Body;
+use crate::proposal::Finding;
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::State;
@@ -29,6 +30,7 @@ pub(crate) fn wait_for(
     let host = HostRun { host: state.actor, run: run.number };
     table::save(state.txn, Table::Meta, &NO_OWNER, &key(&promise), &(host, step), None)?;
     state.unpost(outbox)?;
+    state.count_questions(run, |count| count.cards = count.cards.saturating_add(1))?;
     run.open.insert(step, Phase::Questioned { message, promise });
     state.journal(run, Entry::Questioned { proposal: step, message }, Provenance::default())?;
     Ok(())
@@ -58,6 +60,11 @@ pub(crate) fn conclude(
     done
 }
 
+/// Returns whether the user has refused a call with this completion.
+fn is_denial(completion: &Completion) -> bool {
+    matches!(completion, Completion::Refused(findings) if findings.iter().any(Finding::is_denial))
+}
+
 fn close(state: &mut State<'_>, at: HostRun, step: u64, completion: Completion) -> Result<(), Fault> {
     let mut run = state.run(at.run)?;
     let Some(Phase::Questioned { message, .. }) = run.open.remove(&step) else { return Ok(()) };
@@ -66,7 +73,11 @@ fn close(state: &mut State<'_>, at: HostRun, step: u64, completion: Completion) 
         _ => Provenance::host(),
     };
     run.provenance = run.provenance.join(&provenance);
+    let is_denied = is_denial(&completion);
     state.journal(&mut run, Entry::Completed { proposal: step, completion }, provenance)?;
+    if is_denied {
+        state.count_refusal(&mut run, step, Some(message))?;
+    }
     run_end::finish_if_still(state, &mut run)?;
     if !run.is_finished() {
         state.wake(&mut run, format!("message {message} was answered"))?;

@@ -9,7 +9,7 @@ use crate::id::StepRef;
 use crate::message::{ApprovalEntry, Body};
 use crate::proposal::{Decision, Finding, Pin};
 use crate::provenance::Provenance;
-use crate::run::{Completion, Entry, Phase, Run};
+use crate::run::{CallSite, Completion, Entry, Phase, Run};
 use crate::state::State;
 use crate::table;
 use crate::txn::Table;
@@ -17,8 +17,28 @@ use crate::txn::Table;
 use super::grant_check::refusal;
 use super::{begin, permission};
 
-pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<(), Fault> {
-    propose_after(state, run, judged, None)
+/// Records calls of a run. Returns `false` and does nothing if they ask about more calls than the run's family still
+/// may. Other runs of the family may have asked since the driver looked, so the driver must look again.
+pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<bool, Fault> {
+    let asking = judged.iter().filter(|one| one.verdict.decision == Decision::Ask);
+    let asking = questions(asking.map(|one| &one.site));
+    if asking > 0 && !run.is_agent_journal() && asking > state.count_questions(run, |count| count.cards_left())? {
+        return Ok(false);
+    }
+    propose_after(state, run, judged, None)?;
+    Ok(true)
+}
+
+/// Returns the number of questions that calls at these places are. The steps of a worker file are one question together.
+fn questions<'a>(sites: impl Iterator<Item = &'a CallSite>) -> u64 {
+    let (mut of_model, mut of_file) = (0, 0);
+    for site in sites {
+        match site {
+            CallSite::Turn { .. } => of_model += 1,
+            _ => of_file = 1,
+        }
+    }
+    of_model + of_file
 }
 
 /// Spends the approval of one call without making the call, because the state on which the call depended has changed
@@ -87,7 +107,7 @@ fn propose_after(
     judged: Vec<Judgement>,
     replaces: Option<u64>,
 ) -> Result<(), Fault> {
-    let mut asked = Vec::new();
+    let (mut asked, mut asked_sites) = (Vec::new(), Vec::new());
     let mut asked_provenance = Provenance::default();
     // The number of calls of workers that may begin now or later. Each of them must get a share of the run's
     // remaining budget.
@@ -109,7 +129,12 @@ fn propose_after(
         }
         let fingerprint = proposal.fingerprint();
         let provenance = proposal.provenance.clone();
-        let entry = Entry::Proposed { site, proposal: Box::new(proposal.clone()), fingerprint, replaces };
+        let entry = Entry::Proposed {
+            site: site.clone(),
+            proposal: Box::new(proposal.clone()),
+            fingerprint,
+            replaces,
+        };
         let step = state.journal(run, entry, provenance.clone())?;
         let at = StepRef { run: run.number, step };
         let may_begin = match verdict.decision {
@@ -126,20 +151,27 @@ fn propose_after(
                 begin::begin(state, run, at, proposal, calls)?;
             }
             Decision::Allow | Decision::Ask => {
+                asked_sites.push(site);
                 asked.push((ApprovalEntry { proposal: at, fingerprint }, verdict));
                 asked_provenance = asked_provenance.join(&provenance);
             }
             Decision::Deny => {
                 let findings = verdict.findings.clone();
+                let is_denied = findings.iter().any(Finding::is_denial);
                 judge(state, run, step, verdict, None)?;
                 let entry = Entry::Completed { proposal: step, completion: Completion::Refused(findings) };
                 state.journal(run, entry, Provenance::default())?;
+                if is_denied {
+                    state.count_refusal(run, step, None)?;
+                }
             }
         }
     }
     if asked.is_empty() {
         return Ok(());
     }
+    let questions = questions(asked_sites.iter());
+    state.count_questions(run, |count| count.cards = count.cards.saturating_add(questions))?;
     let entries = asked.iter().map(|(asked, _)| *asked).collect();
     let body = Body::Approval { run: run.number, entries };
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();

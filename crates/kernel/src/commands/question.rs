@@ -9,7 +9,7 @@ use crate::command::{Binding, Fault};
 use crate::formula::Formula;
 use crate::id::{FormulaId, HostRun, MessageNumber, RunNumber};
 use crate::message::{Body, Field};
-use crate::proposal::{Finding, Value};
+use crate::proposal::{DENIAL_RULE, Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Run};
 use crate::slot::Requirement;
@@ -94,7 +94,7 @@ pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &Promise
         PromiseRow::Rejected { reason } => {
             let said =
                 if reason.is_empty() { "the host does not answer".into() } else { Quoting::theirs(reason) };
-            Completion::Refused(vec![Finding::new("host/denied", said)])
+            Completion::Refused(vec![Finding::new(DENIAL_RULE, said)])
         }
         PromiseRow::Pending => return Ok(()),
     };

@@ -41,6 +41,7 @@ pub(crate) fn hear(
     let mut run = state.run(number)?;
     expect_ears(&run, &text)?;
     state.journal(&mut run, Entry::Said { text, documents: vec![], message }, Provenance::host())?;
+    run.questions.refusals.clear();
     if run.shape == Shape::Chat {
         state.wake(&mut run, format!("message {message} replies"))?;
     }
@@ -86,6 +87,7 @@ pub(super) fn say(
     let message = state.deliver(body, answers, false, Provenance::host())?;
     let provenance = take_in(state, &mut run, &documents)?;
     state.journal(&mut run, Entry::Said { text, documents, message }, provenance)?;
+    run.questions.refusals.clear();
     super::pause::end(state, &mut run)?;
     if let RunState::Waiting | RunState::Stalled { .. } = run.state {
         state.journal(

@@ -259,6 +259,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         written: 0,
         kept_since: 0,
         exhausted: None,
+        questions: Default::default(),
         forgotten: false,
     };
     state.keep_run(&run)?;

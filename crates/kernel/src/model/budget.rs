@@ -23,18 +23,18 @@ pub enum LimitKind {
     Usd,
     /// The time that the run may be at work.
     Wall,
-    /// The number of times that the user refuses calls of one kind.
+    /// The number of times that the user refuses calls of one capability.
     Refusals,
-    /// The number of messages with which the run asks the user about calls.
+    /// The number of calls about which the run asks the user.
     Cards,
     /// The bytes that are kept.
     Kept,
 }
 
-/// The number of refusals of one kind after which a run asks whether it shall go on.
+/// The number of refusals of calls of one capability after which a run asks whether it shall go on.
 pub const MAX_REFUSALS: u64 = 3;
 
-/// The maximum number of messages with which a run asks the user about calls.
+/// The maximum number of calls about which a run and the workers that it calls ask the user.
 pub const MAX_CARDS: u64 = 50;
 
 /// The amounts by which a user raises a run's limits. The usage so far still counts.

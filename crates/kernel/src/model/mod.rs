@@ -23,6 +23,7 @@ pub(crate) mod program;
 pub(crate) mod promise;
 pub mod proposal;
 pub mod provenance;
+pub(crate) mod question_count;
 pub(crate) mod reply;
 pub mod run;
 pub(crate) mod run_outcome;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, RunNumber};
 use crate::provenance::Provenance;
 
-pub use super::trace::{ArgumentGiver, Giver, Trace, place};
+pub use super::trace::{ArgumentGiver, Giver, NOT_READ, Trace, place};
 
 /// A durable value, in which references are formulas.
 pub type Value = passable::Value<FormulaId>;
@@ -177,7 +177,15 @@ pub struct Finding {
     pub allowed_quoted: Option<Vec<Quoted>>,
 }
 
+/// The rule of findings about a call that the user refused.
+pub const DENIAL_RULE: &str = "host/denied";
+
 impl Finding {
+    /// Returns whether the user has refused the call, or the same call before.
+    pub fn is_denial(&self) -> bool {
+        self.rule == DENIAL_RULE
+    }
+
     /// Returns a finding with only a rule and a message.
     pub fn new(rule: impl Into<String>, message: impl Into<Quoting>) -> Finding {
         let (message, quoted) = split_quotes(message.into());

@@ -16,6 +16,7 @@ pub use super::entry::{ChangeDigests, ConversationView, DiscardedCopy, Entry, Re
 pub use super::input::{Attachment, Earlier, Input, Rejection};
 pub use super::limits::Limits;
 pub use super::program::{PROJECT_POLICY, Program};
+pub use super::question_count::{FamilyQuestion, QuestionCount, Refusal, RefusalCount};
 pub use super::run_outcome::{RunOutcome, Trouble};
 pub use super::usage::Usage;
 pub use super::yield_reason::{DEFAULT_WAITING, MAX_STALLED_ITEMS, YieldReason};
@@ -116,6 +117,9 @@ pub struct Run {
     /// The limit that is used up, if the run waits for the user to raise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Exhausted>,
+    /// The questions to the user from the run and the runs below it, if the run counts for them.
+    #[serde(default, skip_serializing_if = "QuestionCount::is_nothing")]
+    pub questions: QuestionCount,
     /// Whether a user has erased the run's data. The bytes that only the run's journal names are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The form of a text that stands in nothing that was read. The model made it.
+pub const NOT_READ: &str = "in nothing that you gave or that was read";
+
 /// A place at which the run has read the words of an argument that the user did not give.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {

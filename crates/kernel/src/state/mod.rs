@@ -4,6 +4,7 @@ pub(crate) mod code_owner;
 pub(crate) mod collector;
 mod command_message;
 mod confusables;
+mod families;
 pub(crate) mod follow;
 mod grants;
 mod graph;

@@ -19,6 +19,7 @@ mod define;
 mod doubt;
 mod evidence;
 mod facet;
+mod families;
 mod fingerprint;
 mod fixture;
 mod forget;

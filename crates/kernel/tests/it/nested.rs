@@ -25,7 +25,7 @@ fn mount(path: &str) -> Target {
     Target::Resource(Resource::directory(path))
 }
 
-fn start(world: &mut Fixture, reader: Target) -> RunNumber {
+pub(crate) fn start(world: &mut Fixture, reader: Target) -> RunNumber {
     let start = Start {
         text: text("almoner run clerk.worker"),
         worker: program("clerk"),

@@ -2,11 +2,12 @@
 
 use kernel::Value;
 use kernel::command::{Judgement, Move};
+use kernel::proposal::Decision;
 use kernel::run::{CallSite, Completion, RunOutcome, Shape, Trouble};
 use serde_json::Value as Json;
 
 use super::{Driver, Flow};
-use crate::budget::StepKind;
+use crate::budget::{self, Shortage, StepKind};
 use crate::judging::JudgingContext;
 use crate::slot_binding::CALL;
 use crate::steps::{self, Item};
@@ -66,11 +67,22 @@ impl Driver<'_> {
                 if let Some(short) = self.depth_question(&judgement)? {
                     return self.handle_shortage(short);
                 }
-                self.advance(vec![Move::Propose { proposals: vec![judgement] }])?;
+                let proposals = vec![judgement];
+                if let Some(short) = self.card_question(&proposals)? {
+                    return self.handle_shortage(short);
+                }
+                self.advance(vec![Move::Propose { proposals }])?;
                 Ok(Flow::Continue)
             }
             Err(trouble) => self.fail(trouble),
         }
+    }
+
+    /// Returns the shortage for calls of the worker file that would ask the person although the run has asked too often.
+    fn card_question(&self, judged: &[Judgement]) -> Result<Option<Shortage>, Trouble> {
+        let asks = judged.iter().any(|one| one.verdict.decision == Decision::Ask);
+        let is_over = asks && budget::cards_left(self.world, &self.run)? == 0;
+        Ok(is_over.then(budget::card_shortage))
     }
 
     /// Judges a call that the worker file makes. The inner error ends the run.
@@ -116,6 +128,9 @@ impl Driver<'_> {
                     Ok(judgement) => proposals.push(judgement),
                     Err(trouble) => return self.fail(trouble),
                 }
+            }
+            if let Some(short) = self.card_question(&proposals)? {
+                return self.handle_shortage(short);
             }
             self.advance(vec![Move::Propose { proposals }])?;
             return Ok(Flow::Continue);
