@@ -599,6 +599,13 @@ impl Driver<'_> {
                         return self.handle_shortage(short);
                     }
                     let decision = judgement.verdict.decision;
+                    // A call on files that an earlier call of the same card is to change is judged after the answer,
+                    // unless it can stand on that card too.
+                    if decision != Decision::Ask
+                        && order.awaits_answer(bound, method, &judgement.proposal.args)
+                    {
+                        break;
+                    }
                     let asks = decision == Decision::Ask || bound.asks_person(&judgement);
                     if asks && asking >= *cards.get_or_insert(budget::cards_left(self.world, &self.run)?) {
                         // Calls beyond the limit of the family wait until a person has raised it.
@@ -611,7 +618,8 @@ impl Driver<'_> {
                     self.note_repetition(&mut judgement);
                     match decision {
                         Decision::Allow => order.note(bound, &judgement.proposal),
-                        Decision::Ask | Decision::Deny => {}
+                        Decision::Ask => order.note_asked(bound, &judgement.proposal),
+                        Decision::Deny => {}
                     }
                     proposals.push(judgement);
                 }

@@ -214,6 +214,22 @@ fn later_calls_of_a_reply_see_the_effects_of_earlier_ones() {
     }
 }
 
+/// Without `--allow`, each call asks. A later call that would be refused now is judged after the answer to the earlier
+/// one, which makes its file.
+#[test]
+fn later_call_that_asks_is_judged_after_the_answer_to_the_earlier() {
+    let write = ("out_write", json!({ "path": "n.md", "content": "new\n" }));
+    let edit = ("out_edit", json!({ "path": "n.md", "old": "new", "new": "newer" }));
+    let home = home(json!([calls(&[write, edit]), done()]));
+    run(&home, "out:rw", &[]).expect(7);
+    for message in ["1", "2"] {
+        home.almoner(&["approve", message]).expect(0);
+        home.almoner(&["resume", "r1"]).expect(if message == "1" { 7 } else { 0 });
+    }
+    assert!(files(&home).contains(r#"n.md="newer\n""#), "{}", files(&home));
+    assert!(completions(&home).iter().all(|one| !one["done"].is_null()), "{:?}", completions(&home));
+}
+
 #[test]
 fn second_approved_edit_of_a_file_asks_again_with_the_first_made() {
     let edit = |old: &str, new: &str| ("out_edit", json!({ "path": "a.md", "old": old, "new": new }));

@@ -1,8 +1,9 @@
 //! The order of the calls of one reply.
 //!
 //! A model may make several calls in one reply, such as two edits of one file. Each is judged by the present state. So
-//! a call that depends on the effect of an earlier one is judged only after that effect. Calls that ask are on one card,
-//! and those that a person has approved are judged again where an earlier one has changed their files.
+//! a call that depends on the effect of an earlier one is judged only after that effect. If a person is asked about both,
+//! they are on one card, and the later one is judged again where the earlier one has changed its files. If the later one
+//! would be refused or begin at once, it is judged after the answer to the earlier one and its effect.
 
 use kernel::Method;
 use kernel::proposal::{Effect, Proposal, Value};
@@ -24,10 +25,13 @@ enum FileScope {
     Any,
 }
 
-/// The files that begun calls of a reply are about to change.
+/// The files that calls of a reply are about to change.
 #[derive(Default)]
 pub(super) struct CallOrder {
+    /// The files of calls that begin now.
     changed: Vec<FileScope>,
+    /// The files of calls that a person is asked about.
+    asked: Vec<FileScope>,
 }
 
 impl CallOrder {
@@ -37,15 +41,28 @@ impl CallOrder {
         self.changed.iter().any(|changed| changed.overlaps(&scope))
     }
 
+    /// Returns whether a call depends on files that a person may let an earlier call change. Such a call is judged when
+    /// the earlier one is over, unless a person is asked about both at once.
+    pub(super) fn awaits_answer(&self, bound: &OpenSlot, method: &Method, args: &[Value]) -> bool {
+        let scope = scope(bound, method, args);
+        self.asked.iter().any(|asked| asked.overlaps(&scope))
+    }
+
     /// Notes a call that begins now.
     pub(super) fn note(&mut self, bound: &OpenSlot, proposal: &Proposal) {
-        if proposal.effect == Effect::Observe {
-            return;
-        }
-        if let Some(method) = bound.interface.method(&proposal.method) {
-            self.changed.push(scope(bound, method, &proposal.args));
-        }
+        self.changed.extend(changed(bound, proposal));
     }
+
+    /// Notes a call that a person is asked about.
+    pub(super) fn note_asked(&mut self, bound: &OpenSlot, proposal: &Proposal) {
+        self.asked.extend(changed(bound, proposal));
+    }
+}
+
+/// Returns the files that a call changes, if it changes any.
+fn changed(bound: &OpenSlot, proposal: &Proposal) -> Option<FileScope> {
+    let method = bound.interface.method(&proposal.method)?;
+    (proposal.effect != Effect::Observe).then(|| scope(bound, method, &proposal.args))
 }
 
 fn scope(bound: &OpenSlot, method: &Method, args: &[Value]) -> FileScope {
