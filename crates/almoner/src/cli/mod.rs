@@ -370,7 +370,7 @@ impl ChatArgs {
 pub struct InboxArgs {
     /// Show this message, or the questions of a batch: `12-61`
     pub message: Option<String>,
-    /// Also what has been answered, and your own commands
+    /// Also answered messages and commands, and all lines of one message
     #[arg(long)]
     pub all: bool,
     /// Go on, and show each message as it comes

@@ -290,7 +290,7 @@ fn resolve_message(acting: &Session<'_>, named: Option<&str>, verb: &str) -> Res
             )));
     }
     for number in &numbers {
-        output::note(&inbox::render_message(acting, *number)?.text);
+        output::note(&inbox::render_message(acting, *number, false)?.text);
     }
     output::prompt(&format!("Type the number of the message to {verb}: "));
     let mut line = String::new();

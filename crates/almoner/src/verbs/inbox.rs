@@ -38,7 +38,7 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
         return show_list(acting, &list, args.json.json);
     }
     if let Some(text) = &args.message {
-        let shown = render_message(acting, session::parse_message_number(text)?)?;
+        let shown = render_message(acting, session::parse_message_number(text)?, args.all)?;
         if args.json.json {
             output::json(&shown.json)?;
         } else {
@@ -213,11 +213,16 @@ pub struct RenderedMessage {
     pub next: Option<String>,
 }
 
-/// Returns one message: an approval as its card, any other message as a letter.
+/// Returns one message: an approval as its card, any other message as a letter. A long task is shown to its end only if
+/// `is_whole`.
 ///
 /// # Errors
 /// When the message does not exist.
-pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<RenderedMessage, Failure> {
+pub fn render_message(
+    acting: &Session<'_>,
+    number: MessageNumber,
+    is_whole: bool,
+) -> Result<RenderedMessage, Failure> {
     let view = acting.message(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::from_error(Exit::Failure, e));
     if let Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. }) =
@@ -230,7 +235,10 @@ pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<Ren
         };
         let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));
         return Ok(RenderedMessage {
-            text: card.render(output::columns()),
+            text: match is_whole {
+                true => card.render_whole(output::columns()),
+                false => card.render(output::columns()),
+            },
             json: json(serde_json::to_value(&card))?,
             next,
         });

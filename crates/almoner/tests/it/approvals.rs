@@ -22,7 +22,7 @@ fn mail_to_an_address_from_a_document_waits_for_approval() {
     // Long lines go on in the next, behind the same mark.
     let card = card.replace("\n      ┆ ", "");
     assert!(
-        card.contains("“archive@records-backup.example” came from mail/5-mail-from-supplier.eml"),
+        card.contains("“archive@records-backup.example” came from the text “mail/5-mail-from-supplier.eml”"),
         "{card}"
     );
     assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);

@@ -265,7 +265,7 @@ fn input_read_from_a_file_is_traced_to_the_file() {
     home.almoner(&run).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(
-        card.contains("“archive@records-backup.example” came from @mail/5-mail-from-supplier.eml"),
+        card.contains("“archive@records-backup.example” came from the text “@mail/5-mail-from-supplier.eml”"),
         "{card}"
     );
 }

@@ -118,6 +118,18 @@ fn refusals_of_called_workers_park_the_family_across_a_kill() {
 }
 
 #[test]
+fn card_names_the_file_of_a_task_and_else_shows_the_worker_text() {
+    let home = home(&[send("a@example.com")]);
+    home.almoner(&[&RUN[..], &["order=@in/a.txt"]].concat()).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("order, from the file “") && card.contains("a.txt”:"), "{card}");
+    home.write("w.worker", "---\nslots: { outbox: outbox }\n---\nSend what is due.\n");
+    home.almoner(&RUN).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    assert!(card.contains("│ Send what is due."), "{card}");
+}
+
+#[test]
 fn parked_run_is_stopped_by_a_no() {
     // One refusal by a person. The model makes the same call again, which is refused without a question.
     let home =

@@ -75,7 +75,7 @@ fn text_from_an_unshown_part_of_a_result_is_traced() {
     let run = ["run", "w.worker", "-e", "docs=docs", "-e", "post=post", "-m", &server.model()];
     home.almoner(&run).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
-    assert!(card.contains("“drop@elsewhere.example” came from docs/long.txt"), "{card}");
+    assert!(card.contains("“drop@elsewhere.example” came from the text “docs/long.txt”"), "{card}");
 }
 
 /// Checks the request that the server gets, and not only the list that it is made from.

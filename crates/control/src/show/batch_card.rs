@@ -7,14 +7,20 @@
 use std::collections::BTreeSet;
 
 use kernel::{MessageNumber, RunNumber};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible_line, visible_name};
 use serde::{Deserialize, Serialize};
 
-use super::card::{Card, CardEntry, MODEL_TEXT_HEADING, source};
+use super::card::{Card, CardEntry, MODEL_TEXT_HEADING, untrusted_sources};
 use super::giver;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
-use super::task::Task;
+use super::task::{Screen, Task};
+
+/// The maximum number of givers of one argument that are named.
+const MAX_GIVERS: usize = 3;
+
+/// The maximum number of sources that are named beside an item.
+const MAX_SHOWN: usize = 5;
 
 /// The open approvals of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +152,9 @@ pub fn render(asks: &BatchAsks, cards: &[Card], columns: usize) -> String {
     lines::write(&mut out, Marks::each("── "), &title, columns);
     // All items of a batch have the task of the batch. An item that calls a worker shows that worker's task below.
     let shared = cards.first().and_then(|card| card.task.first());
-    let rest = shared.map(|task| task.render(columns, &mut out)).unwrap_or_default();
+    let screen = Screen { columns, is_whole: false };
+    let number = cards.first().map_or(MessageNumber(0), |card| card.number);
+    let rest = shared.map(|task| task.render(screen, number, &mut out)).unwrap_or_default();
     for group in &groups {
         out.push('\n');
         group.render(&asks.open, shared, columns, &mut out);
@@ -177,10 +185,14 @@ impl AlikeCards<'_> {
             for finding in &entry.findings {
                 lines::write(out, Marks::each("    · "), &finding_line(finding), columns);
             }
+            if let Some(all) = giver::of_all(&entry.givers) {
+                lines::write(out, Marks::each("    "), all, columns);
+            }
             if count > 1 {
                 for (name, text) in entry.arguments.iter().filter(|(name, _)| self.is_same(at, name)) {
-                    let title =
-                        format!("{} ({} bytes), the same for all:", visible_line(name), text.raw().len());
+                    let giver = self.giver(at, name).map(|giver| format!(", {giver}")).unwrap_or_default();
+                    let (name, bytes) = (visible_line(name), text.raw().len());
+                    let title = format!("{name} ({bytes} bytes), the same for all{giver}:");
                     lines::write(out, Marks::each("    "), &title, columns);
                     lines::write_foreign(out, text, columns);
                 }
@@ -191,7 +203,7 @@ impl AlikeCards<'_> {
             out.push('\n');
             lines::write(out, Marks::each("  ● "), &title, columns);
             for task in card.task.iter().filter(|task| Some(*task) != shared) {
-                let rest = task.render(columns, out);
+                let rest = task.render(Screen { columns, is_whole: false }, card.number, out);
                 task.render_rest(&rest, columns, out);
             }
             for (at, entry) in card.entries.iter().enumerate() {
@@ -200,12 +212,21 @@ impl AlikeCards<'_> {
                 }
                 let differs = |(name, _): &&(String, Untrusted)| count == 1 || !self.is_same(at, name);
                 let arguments = entry.arguments.iter().filter(differs).cloned().collect();
-                CardEntry { arguments, findings: vec![], ..entry.clone() }.render_body(columns, out);
+                let givers =
+                    if giver::of_all(&entry.givers).is_some() { vec![] } else { entry.givers.clone() };
+                CardEntry { arguments, givers, findings: vec![], ..entry.clone() }.render_body(columns, out);
             }
-            let untrusted: Vec<String> =
-                card.read.iter().filter(|one| !one.is_trusted()).map(source).collect();
+            let untrusted = untrusted_sources(&card.read);
             if !untrusted.is_empty() {
-                let shown = format!("it has been shown: {}", untrusted.join(", "));
+                let more = untrusted.len().saturating_sub(MAX_SHOWN);
+                let named = untrusted[..untrusted.len() - more].join(", ");
+                let shown = match more {
+                    0 => format!("it has been shown: {named}"),
+                    more => format!(
+                        "it has been shown: {named} and {more} more (`almoner inbox {}` names them)",
+                        card.number
+                    ),
+                };
                 lines::write(out, Marks::each("    "), &shown, columns);
             }
             if let Some(said) = &card.said {
@@ -218,6 +239,32 @@ impl AlikeCards<'_> {
                 format!("all of these: almoner approve {0}, or almoner deny {0} -r WHY", self.numbers(all));
             out.push('\n');
             lines::write(out, Marks::each("  "), &answer, columns);
+        }
+    }
+
+    /// Returns the giver of an argument in words. In each item, another document may have given the same words.
+    fn giver(&self, at: usize, name: &str) -> Option<String> {
+        let of = |(card, _): &(&Card, &Untrusted)| {
+            let entry = card.entries.get(at)?;
+            let parts = giver::of_parts(&entry.givers, name).into_iter();
+            let parts = parts.map(|(part, giver)| giver::of_part(part, giver).text().to_owned());
+            let parts: Vec<String> = parts.collect();
+            match parts.is_empty() {
+                true => giver::of_argument(&entry.givers, name)
+                    .map(|giver| giver::quoting(giver).text().to_owned()),
+                false => Some(parts.join(", ")),
+            }
+        };
+        let mut all: Vec<String> = self.cards.iter().filter_map(of).collect();
+        all.sort();
+        all.dedup();
+        let more = all.len().saturating_sub(MAX_GIVERS);
+        all.truncate(MAX_GIVERS);
+        let listed = visible_name(&all.join(", or ")).into_owned();
+        match (all.is_empty(), more) {
+            (true, _) => None,
+            (false, 0) => Some(listed),
+            (false, more) => Some(format!("{listed}, or from {more} others")),
         }
     }
 
@@ -341,6 +388,32 @@ mod tests {
         let text = render(&some, &cards, 100);
         assert!(text.contains("messages 1-2,4") && text.contains("almoner approve 1-2,4"), "{text}");
         assert!(!text.contains("1-4"), "{text}");
+    }
+
+    #[test]
+    fn batch_card_names_the_giver_of_shared_arguments_and_few_sources() {
+        let mut cards = [card(3, vec![entry(2, "a.md", "asks")]), card(5, vec![entry(3, "b.md", "asks")])];
+        for (card, document) in cards.iter_mut().zip(["x.txt", "you"]) {
+            let giver =
+                kernel::proposal::Giver::Document { places: vec![document.to_owned()], is_whole: true };
+            let of = |argument: &str| kernel::proposal::ArgumentGiver {
+                argument: argument.to_owned(),
+                part: None,
+                giver: giver.clone(),
+            };
+            card.entries[0].givers = vec![of("content")];
+            card.read = (0..9)
+                .map(|at| kernel::provenance::Source::Document {
+                    name: format!("d{at}"),
+                    hash: kernel::BlobHash([at; 32]),
+                })
+                .collect();
+        }
+        let text = render(&asks(&[3, 5]), &cards, 200);
+        let shared = "content (4 bytes), the same for all, from the text “x.txt”, or from the text “you”:";
+        assert!(text.contains(shared), "{text}");
+        assert!(text.contains("d4 (04040404) and 4 more (`almoner inbox 3` names them)"), "{text}");
+        assert!(!text.contains("d5 ("), "{text}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::budget_request::BudgetRequest;
 use super::giver;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
-use super::task::Task;
+use super::task::{Screen, Task};
 
 /// The maximum number of lines of a card that stays on the screen as a whole.
 const SCREEN: usize = 40;
@@ -24,6 +24,12 @@ const SCREEN: usize = 40;
 /// The text of a card that asks whether a call happened.
 const IN_DOUBT: &str = "It had begun when the daemon went down, and nothing but you can tell whether it happened. \
                         Look at what it was to change, then say so; only if you say that it did not, it is done now.";
+
+/// The maximum number of arguments in the sentence about a call.
+const MAX_IN_GIST: usize = 4;
+
+/// The maximum size of an argument that the sentence about a call quotes, in bytes.
+const MAX_GIST_BYTES: usize = 80;
 
 /// The maximum size of a short argument, in bytes.
 const SHORT: usize = 400;
@@ -201,15 +207,38 @@ impl Card {
             || self.entries.iter().any(|entry| entry.answer.is_none())
     }
 
-    /// Returns the card as text for a screen of so many columns. Nothing is folded or left out. Every line with words
-    /// of a model or a document begins with a mark. Continued lines begin with another mark.
+    /// Returns the reason with which `--on-ask deny` answers the card. A run that keeps asking ends with it, so it names
+    /// the way out.
+    pub fn unattended_denial(&self) -> String {
+        match self.more.as_ref().filter(|more| more.offer.is_after_refusals()) {
+            Some(more) => format!(
+                "--on-ask deny ended the run: {}, because nobody was there to be asked. Allow such calls beforehand \
+                 (`--allow SLOT.METHOD`), or answer them from elsewhere (`--on-ask wait`)",
+                more.why.visible_line()
+            ),
+            None => "nobody is there to be asked".to_owned(),
+        }
+    }
+
+    /// Returns the card as text for a screen of so many columns. Nothing of the calls is folded or left out. Every line
+    /// with words of a model or a document begins with a mark. Continued lines begin with another mark.
     pub fn render(&self, columns: usize) -> String {
+        self.render_on(Screen { columns, is_whole: false })
+    }
+
+    /// Returns the card as [`Card::render`] does, with all lines of a long task.
+    pub fn render_whole(&self, columns: usize) -> String {
+        self.render_on(Screen { columns, is_whole: true })
+    }
+
+    fn render_on(&self, screen: Screen) -> String {
+        let columns = screen.columns;
         let mut out = String::new();
         if let Some(more) = &self.more {
             let worker = visible_line(&self.worker);
             let title = format!("message {} ── {} `{worker}` {} ──", self.number, self.run, more.asks());
             lines::write(&mut out, Marks::each("── "), &title, columns);
-            let rests = self.render_task(columns, &mut out);
+            let rests = self.render_task(screen, &mut out);
             more.render(columns, &mut out);
             self.render_rest_of_task(&rests, columns, &mut out);
             return out;
@@ -223,13 +252,13 @@ impl Card {
         if self.in_doubt {
             lines::write(&mut out, Marks::each("  "), IN_DOUBT, columns);
         }
-        let rests = self.render_task(columns, &mut out);
+        let rests = self.render_task(screen, &mut out);
         for (i, entry) in self.entries.iter().enumerate() {
             out.push('\n');
             entry.title(i + 1, columns, &mut out);
             entry.render(columns, &mut out);
         }
-        let untrusted: Vec<String> = self.read.iter().filter(|s| !s.is_trusted()).map(source).collect();
+        let untrusted = untrusted_sources(&self.read);
         if !untrusted.is_empty() {
             out.push('\n');
             let shown = format!("This run has been shown: {}", untrusted.join(", "));
@@ -256,11 +285,11 @@ impl Card {
     }
 
     /// Writes the beginning of each task, and returns the rest of each.
-    pub(super) fn render_task(&self, columns: usize, out: &mut String) -> Vec<String> {
-        self.task.iter().map(|task| task.render(columns, out)).collect()
+    fn render_task(&self, screen: Screen, out: &mut String) -> Vec<String> {
+        self.task.iter().map(|task| task.render(screen, self.number, out)).collect()
     }
 
-    pub(super) fn render_rest_of_task(&self, rests: &[String], columns: usize, out: &mut String) {
+    fn render_rest_of_task(&self, rests: &[String], columns: usize, out: &mut String) {
         for (task, rest) in self.task.iter().zip(rests) {
             task.render_rest(rest, columns, out);
         }
@@ -294,6 +323,24 @@ impl CardEntry {
         }
     }
 
+    /// Returns the call in one sentence: the method, short arguments, and the size of long ones.
+    pub fn gist(&self) -> Quoting {
+        let mut gist = Quoting::theirs(&self.method);
+        for (at, (name, text)) in self.arguments.iter().take(MAX_IN_GIST).enumerate() {
+            gist = gist.and(if at == 0 { ": " } else { ", " }).quote(name);
+            let raw = text.raw();
+            gist = match raw.lines().count() {
+                lines if lines > 1 => gist.and(format!(" of {lines} lines")),
+                _ if raw.len() > MAX_GIST_BYTES => gist.and(format!(" of {} bytes", raw.len())),
+                _ => gist.and(" ").then(&giver::name(raw)),
+            };
+        }
+        if self.arguments.len() > MAX_IN_GIST {
+            gist = gist.and(", …");
+        }
+        if self.replaces.is_some() { gist.and("; it replaces what is there now") } else { gist }
+    }
+
     /// Writes the effect, the method and the target of calls that look alike, without the step of any of them.
     pub(super) fn render_head(&self, number: usize, columns: usize, out: &mut String) {
         let title = format!(
@@ -325,6 +372,9 @@ impl CardEntry {
     }
 
     fn render(&self, columns: usize, out: &mut String) {
+        if let Some(all) = giver::of_all(&self.givers) {
+            lines::write(out, Marks::each("    "), all, columns);
+        }
         for (name, text) in &self.arguments {
             let giver = giver::of_argument(&self.givers, name).map(giver::quoting);
             let giver = giver.map(|giver| format!(", {}", visible_name(giver.text()))).unwrap_or_default();
@@ -332,9 +382,8 @@ impl CardEntry {
             lines::write(out, Marks::each("    "), &title, columns);
             lines::write_foreign(out, text, columns);
             for (part, giver) in giver::of_parts(&self.givers, name) {
-                let giver = giver::quoting(giver);
-                let text = format!("“{}” {}", visible_name(part), visible_name(giver.text()));
-                lines::write(out, Marks::each("      ← "), &text, columns);
+                let text = giver::of_part(part, giver);
+                lines::write(out, Marks::each("      ← "), &visible_name(text.text()), columns);
             }
         }
         if let Some(replaced) = &self.replaces {
@@ -367,7 +416,7 @@ impl CardEntry {
                 "{} “{}” came from {} ({})",
                 visible_line(&trace.argument),
                 visible_name(&trace.text),
-                visible_name(&trace.place()),
+                visible_name(giver::place(trace).text()),
                 visible_line(&trace.how)
             );
             lines::write(out, Marks::each("    ! "), &text, columns);
@@ -415,6 +464,26 @@ impl CardEntry {
             lines::write(out, Marks::each("      │ "), &shown, columns);
         }
     }
+}
+
+/// Returns the untrusted sources as text that is safe to show. Several texts of the same name are one.
+pub fn untrusted_sources(read: &[Source]) -> Vec<String> {
+    let mut counts: Vec<(&str, Vec<&Source>)> = Vec::new();
+    for one in read.iter().filter(|one| !one.is_trusted()) {
+        let name = match one {
+            Source::Document { name, .. } => Some(name.as_str()),
+            _ => None,
+        };
+        match name.and_then(|name| counts.iter_mut().find(|(other, _)| *other == name)) {
+            Some((_, same)) => same.push(one),
+            None => counts.push((name.unwrap_or_default(), vec![one])),
+        }
+    }
+    let line = |(name, same): (&str, Vec<&Source>)| match same.as_slice() {
+        [one] => source(one),
+        several => format!("{} ({} texts)", visible_name(name), several.len()),
+    };
+    counts.into_iter().map(line).collect()
 }
 
 /// Returns a source as text that is safe to show.
@@ -478,6 +547,7 @@ mod tests {
                 worker: "clerk".to_owned(),
                 giver: TaskGiver::User,
                 words: vec![("order".to_owned(), Untrusted::new("Send the invoice."))],
+                files: Default::default(),
                 description: None,
                 documents: vec![],
             }],
@@ -511,11 +581,11 @@ mod tests {
 
         [1] sends outbox.send  →  mail spool
               ┆ /home/me/outbox    r1#9
-            to (30 bytes), from a.txt:
+            to (30 bytes), from the text
+              ┆ “a.txt”:
               │ archive@records-backup.example
             body (9 bytes), from the model
-              ┆ alone: neither you nor what
-              ┆ it has read gave it:
+              ┆ alone:
               │ one
               │         two
             ! replaces what is there now
@@ -557,6 +627,25 @@ mod tests {
             assert_eq!((starts("    ✓"), starts("    ! "), starts("    · ")), (0, 1, 1), "{shown}");
             assert_eq!(starts("── "), titles, "{shown}");
         }
+    }
+
+    #[test]
+    fn gist_of_a_call_tells_what_and_how_much() {
+        let mut one =
+            entry(&[("path", "a”.txt"), ("content", "one\ntwo\nthree\n"), ("note", &"x".repeat(99))]);
+        one.method = "write".to_owned();
+        let gist = r"write: path “a\u{201D}.txt”, content of 3 lines, note of 99 bytes";
+        assert_eq!(one.gist().text(), gist);
+        one.replaces = Some("a.txt, 5".to_owned());
+        assert_eq!(one.gist().text(), [gist, "; it replaces what is there now"].concat());
+    }
+
+    #[test]
+    fn texts_of_one_name_are_one_source() {
+        let of =
+            |name: &str, byte| Source::Document { name: name.to_owned(), hash: kernel::BlobHash([byte; 32]) };
+        let read = [of("mcp:web/search", 1), of("a.txt", 2), of("mcp:web/search", 3), Source::Host];
+        assert_eq!(untrusted_sources(&read), ["mcp:web/search (2 texts)", "a.txt (02020202)"]);
     }
 
     #[test]

@@ -1,13 +1,19 @@
 //! The task of a run, as a card shows it: the words with which somebody began the run.
 
-use kernel::RunNumber;
-use passable::{Untrusted, visible_line, visible_name};
+use std::collections::BTreeMap;
+
+use kernel::{MessageNumber, RunNumber};
+use passable::{Quoting, Untrusted, visible_line, visible_name};
 use serde::{Deserialize, Serialize};
 
+use super::giver;
 use super::lines::{self, Marks};
 
 /// The maximum number of rows of a task above the calls of a card. The others follow below the calls.
 const MAX_ROWS: usize = 8;
+
+/// The maximum number of rows of a task below the calls. A card with more rows names the command that shows them.
+const MAX_REST: usize = 40;
 
 /// The maximum number of documents that are named.
 const MAX_DOCUMENTS: usize = 5;
@@ -24,7 +30,10 @@ pub struct Task {
     /// The words, each with the name of the input. A conversation has the user's last message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<(String, Untrusted)>,
-    /// The description in the worker file, if no input is a text.
+    /// The inputs that the user gave as files, by name, each with the name of its file. The words are those of the file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Untrusted>,
+    /// The description in the worker file, or else the beginning of its text, if no input is a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Untrusted>,
     /// The names of the documents with which the run began.
@@ -55,15 +64,24 @@ impl Task {
         }
     }
 
-    /// Returns the task as foreign text of several lines. An input that stands alone has no name.
-    pub fn text(&self) -> Untrusted {
-        let mut parts: Vec<String> = Vec::new();
-        parts.extend(self.description.as_ref().map(|words| words.raw().to_owned()));
-        match self.words.as_slice() {
-            [(_, words)] if self.description.is_none() => parts.push(words.raw().to_owned()),
-            words => parts.extend(words.iter().map(|(name, words)| [name, ": ", words.raw()].concat())),
+    /// Returns the parts of the task: the words that the user typed, and then each file that the user named. An input
+    /// that stands alone has no name.
+    pub fn parts(&self) -> Vec<TaskPart> {
+        let (files, typed): (Vec<_>, Vec<_>) =
+            self.words.iter().partition(|(name, _)| self.files.contains_key(name));
+        let mut lines: Vec<String> = self.description.iter().map(|words| words.raw().to_owned()).collect();
+        match typed.as_slice() {
+            [(_, words)] if lines.is_empty() && files.is_empty() => lines.push(words.raw().to_owned()),
+            words => lines.extend(words.iter().map(|(name, words)| [name, ": ", words.raw()].concat())),
         }
-        Untrusted::new(parts.join("\n"))
+        let own =
+            (!lines.is_empty()).then(|| TaskPart { title: None, text: Untrusted::new(lines.join("\n")) });
+        let of_file = |(name, text): &(String, Untrusted)| {
+            let file = self.files.get(name).map(|file| giver::name(file.raw())).unwrap_or_default();
+            let title = Quoting::ours(format!("{name}, from the file ")).then(&file).and(":");
+            TaskPart { title: Some(title), text: text.clone() }
+        };
+        own.into_iter().chain(files.into_iter().map(of_file)).collect()
     }
 
     /// Returns the sentence about the documents, if there are any.
@@ -78,13 +96,17 @@ impl Task {
         }
     }
 
-    /// Writes the first rows of the task, and returns the other rows.
-    pub(super) fn render(&self, columns: usize, out: &mut String) -> String {
-        let text = self.text();
+    /// Writes the first rows of the task, and returns the other rows. `message` asks for an answer. If there are many
+    /// rows, the person is told how to see them, unless the person has asked for all.
+    pub(super) fn render(&self, screen: Screen, message: MessageNumber, out: &mut String) -> String {
+        let columns = screen.columns;
         lines::write(out, Marks::each("  "), &self.heading(), columns);
         let mut all = String::new();
-        if !text.raw().is_empty() {
-            lines::write_foreign(&mut all, &text, columns);
+        for part in self.parts() {
+            if let Some(title) = &part.title {
+                lines::write(&mut all, Marks::each("    "), &visible_name(title.text()), columns);
+            }
+            lines::write_foreign(&mut all, &part.text, columns);
         }
         let rows = all.lines().count();
         let cut = match rows > MAX_ROWS {
@@ -93,14 +115,19 @@ impl Task {
         };
         let (first, rest) = all.split_at(cut);
         out.push_str(first);
-        if !rest.is_empty() {
-            let more = format!("(… {} more lines of it below the calls)", rest.lines().count());
+        let count = rest.lines().count();
+        let is_left_out = count > MAX_REST && !screen.is_whole;
+        if count > 0 {
+            let more = match is_left_out {
+                true => format!("(… {count} more lines of it: `almoner inbox {message} --all` shows them)"),
+                false => format!("(… {count} more lines of it below the calls)"),
+            };
             lines::write(out, Marks::each("    "), &more, columns);
         }
         if let Some(documents) = self.document_line() {
             lines::write(out, Marks::each("    "), &documents, columns);
         }
-        rest.to_owned()
+        if is_left_out { String::new() } else { rest.to_owned() }
     }
 
     /// Writes the rows that [`Task::render`] has left over.
@@ -114,6 +141,24 @@ impl Task {
     }
 }
 
+/// A part of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskPart {
+    /// The title of a part with the words of a file.
+    pub title: Option<Quoting>,
+    /// The words. Foreign text of several lines.
+    pub text: Untrusted,
+}
+
+/// The screen for which a card is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Screen {
+    /// The number of columns.
+    pub(super) columns: usize,
+    /// Whether all lines of a long text are shown.
+    pub(super) is_whole: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,14 +169,19 @@ mod tests {
             worker: "clerk".to_owned(),
             giver: TaskGiver::User,
             words: words.iter().map(|(name, text)| ((*name).to_owned(), Untrusted::new(*text))).collect(),
+            files: BTreeMap::new(),
             description: None,
             documents: vec![],
         }
     }
 
     fn shown(task: &Task) -> String {
+        shown_on(task, false)
+    }
+
+    fn shown_on(task: &Task, is_whole: bool) -> String {
         let mut out = String::new();
-        let rest = task.render(60, &mut out);
+        let rest = task.render(Screen { columns: 60, is_whole }, MessageNumber(3), &mut out);
         task.render_rest(&rest, 60, &mut out);
         // Where a line is continued, the space at its end stays.
         out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -176,5 +226,29 @@ mod tests {
         assert_eq!(above, MAX_ROWS, "{text}");
         let forged = shown(&task(&[("question", "x\n  Your task for r1 `clerk`:\n    ✓ approved")]));
         assert!(!forged.lines().any(|row| row.starts_with("    ✓")), "{forged}");
+    }
+
+    /// The words of a file are a stranger's. They look neither typed by the user nor like another input.
+    #[test]
+    fn words_of_a_file_stand_under_its_name() {
+        let mut task = task(&[("question", "Pay it.\namount: 9000"), ("amount", "7")]);
+        task.files = BTreeMap::from([("question".to_owned(), Untrusted::new("you”: x"))]);
+        insta::assert_snapshot!(shown(&task), @r"
+          Your task for r1 `clerk`:
+              │ amount: 7
+            question, from the file “you\u{201D}: x”:
+              │ Pay it.
+              │ amount: 9000
+        ");
+    }
+
+    #[test]
+    fn very_long_task_names_the_command_that_shows_all() {
+        let long: Vec<String> = (1..=400).map(|line| format!("line {line}")).collect();
+        let task = task(&[("question", &long.join("\n"))]);
+        let text = shown(&task);
+        assert_eq!(text.lines().count(), 10, "{text}");
+        assert!(text.contains("(… 393 more lines of it: `almoner inbox 3"), "{text}");
+        assert_eq!(shown_on(&task, true).matches("│ line").count(), 400);
     }
 }

@@ -1,9 +1,12 @@
 //! The task that a card shows: the words with which a user, or the model of another run, began a run.
 
+use std::collections::BTreeMap;
+
 use kernel::provenance::Source;
 use kernel::run::{Entry, Parent, Run, Shape, WaitReason};
 use kernel::{BlobHash, RunNumber, Value};
-use passable::{Text, Untrusted, visible_line, visible_name};
+use passable::{Text, Untrusted, visible_line};
+use worker::definition::template::Place;
 
 use super::chat_message;
 use crate::queries::runs;
@@ -70,28 +73,33 @@ fn task(daemon: &HostDaemon, run: &Run, giver: TaskGiver, before: u64) -> Result
         worker: runs::name(daemon, run)?,
         giver,
         words,
+        files: files(run),
         description,
         documents: documents.map(|document| Untrusted::new(document.name.as_str())).collect(),
     })
 }
 
-/// Returns the inputs of a run. The name of one that was read from a file says so.
+/// Returns the inputs of a run.
 fn inputs(run: &Run) -> Vec<(String, Untrusted)> {
+    let named = |(name, value): &(Text, Value)| (input_name(name), Untrusted::new(value::argument(value)));
+    run.input.values.as_record().into_iter().flatten().map(named).collect()
+}
+
+fn input_name(name: &Text) -> String {
+    visible_line(&name.to_str_lossy()).into_owned()
+}
+
+/// Returns the inputs that were read from files, each with the name of its file.
+fn files(run: &Run) -> BTreeMap<String, Untrusted> {
     let origin = |text: &str| {
         run.input.origins.iter().find_map(|origin| match origin {
             Source::Document { name, hash } if BlobHash::of(text.as_bytes()) == *hash => Some(name),
             _ => None,
         })
     };
-    let named = |(name, value): &(Text, Value)| {
-        let name = visible_line(&name.to_str_lossy()).into_owned();
-        let name = match value.as_str().and_then(origin) {
-            Some(file) => format!("{name} (from the file {})", visible_name(file)),
-            None => name,
-        };
-        (name, Untrusted::new(value::argument(value)))
-    };
-    run.input.values.as_record().into_iter().flatten().map(named).collect()
+    let all = run.input.values.as_record().into_iter().flatten();
+    let files = all.filter_map(|(name, value)| Some((input_name(name), value.as_str().and_then(origin)?)));
+    files.map(|(name, file)| (name, Untrusted::new(file.as_str()))).collect()
 }
 
 /// Returns the last message of the user to a run before a step.
@@ -109,9 +117,14 @@ fn last_message(daemon: &HostDaemon, run: RunNumber, before: u64) -> Result<Opti
     Ok(found)
 }
 
-/// Returns the description in the file of a run's worker. A file that cannot be read any more has none.
+/// Returns the description in the file of a run's worker, or else the worker's own text. A file that cannot be read any
+/// more has none.
 fn description(daemon: &HostDaemon, run: &Run) -> Option<Untrusted> {
     let bundle = chat_message::bundle(daemon, run).ok()?;
-    let (definition, _) = worker::definition::parse(&bundle);
-    Some(Untrusted::new(definition?.description?))
+    let definition = worker::definition::parse(&bundle).0?;
+    let text = definition.description.unwrap_or_else(|| match &definition.body.place {
+        Place::File(name) => bundle.includes.get(name).cloned().unwrap_or_default(),
+        Place::WorkerFile(_) => definition.body.text,
+    });
+    Some(text.trim()).filter(|text| !text.is_empty()).map(Untrusted::new)
 }

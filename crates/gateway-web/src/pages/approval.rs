@@ -2,8 +2,9 @@
 
 use control::exit::Failure;
 use control::show::budget_request;
-use control::show::card::{Card, CardEntry, ChangedDependency, MODEL_TEXT_HEADING, source};
+use control::show::card::{Card, CardEntry, ChangedDependency, MODEL_TEXT_HEADING};
 use control::show::giver;
+use control::show::task::TaskPart;
 use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
@@ -18,6 +19,9 @@ const MAX_TASK_BYTES: usize = 800;
 
 /// The maximum number of lines of a task that is not folded.
 const MAX_TASK_LINES: usize = 8;
+
+/// The maximum number of sources that are not folded.
+const MAX_SOURCES: usize = 5;
 
 /// Returns a digest of the card, without its history of earlier approvals. An answer is bound to this digest.
 ///
@@ -45,6 +49,7 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
             @if card.in_doubt { " was cut off. Did this happen?" }
             @else if after_refusals { " keeps asking for what you refuse." }
             @else if card.more.is_some() { " has used up what it may, and asks for more." }
+            @else if let [one] = card.entries.as_slice() { " wants to do this. " (parts::plain_sentence(&one.gist())) "." }
             @else { " wants to do this." }
         }
         (tasks(card))
@@ -77,18 +82,34 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
 pub fn tasks(card: &Card) -> Markup {
     html! {
         @for task in &card.task {
-            @let (heading, text) = (task.heading(), task.text());
+            @let (heading, parts) = (task.heading(), task.parts());
+            @let bytes: usize = parts.iter().map(|part| part.text.raw().len()).sum();
+            @let lines: usize = parts.iter().map(|part| part.text.raw().lines().count()).sum();
             section.entry.task aria-label=(heading) {
-                @if text.raw().len() > MAX_TASK_BYTES || text.raw().lines().count() > MAX_TASK_LINES {
-                    details { summary { (parts::word(&heading)) " " (parts::short(&text)) } (parts::whole(&heading, &text)) }
+                @if bytes > MAX_TASK_BYTES || lines > MAX_TASK_LINES {
+                    details {
+                        summary {
+                            (parts::word(&heading)) " "
+                            @if let Some(first) = parts.first() { (task_title(first)) (parts::short(&first.text)) }
+                        }
+                        @for part in &parts { p { (task_title(part)) } (parts::whole(&heading, &part.text)) }
+                    }
                 } @else {
                     p { (parts::word(&heading)) }
-                    @if !text.raw().is_empty() { (parts::whole(&heading, &text)) }
+                    @for part in &parts {
+                        @if part.title.is_some() { p.note { (task_title(part)) } }
+                        (parts::whole(&heading, &part.text))
+                    }
                 }
                 @if let Some(documents) = task.document_line() { p.note { (parts::line(&Untrusted::new(documents))) } }
             }
         }
     }
+}
+
+/// Returns the title of a part of a task, which names the file that holds the words.
+fn task_title(part: &TaskPart) -> Markup {
+    html! { @if let Some(title) = &part.title { (parts::plain_sentence(title)) " " } }
 }
 
 /// Returns the calls of a card, for a page on which one answer covers several cards.
@@ -195,6 +216,7 @@ fn body(
 ) -> Markup {
     html! {
         p.note { a href={ "/why?thing=" (url_of(&entry.step.to_string())) } { (entry.step) } }
+        @if let Some(all) = giver::of_all(&entry.givers) { p.note { (all) } }
         dl {
             @for (name, text) in &entry.arguments {
                 @let label = format!("argument {}", visible_line(name));
@@ -207,9 +229,7 @@ fn body(
                 dd {
                     @if is_folded { (parts::whole(&label, text)) } @else { (parts::block(&label, text)) }
                     @for (part, giver) in giver::of_parts(&entry.givers, name) {
-                        p.note {
-                            "“" (parts::line(&Untrusted::new(part))) "” " (parts::plain_sentence(&giver::quoting(giver)))
-                        }
+                        p.note { (parts::plain_sentence(&giver::of_part(part, giver))) }
                     }
                 }
             }
@@ -228,7 +248,7 @@ fn body(
                 @for trace in &entry.traces {
                     li.warning {
                         (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.as_str())))
-                        "” came from " (parts::line(&Untrusted::new(trace.place())))
+                        "” came from " (parts::plain_sentence(&giver::place(trace)))
                         " (" (parts::word(&trace.how)) ")"
                     }
                 }
@@ -275,12 +295,21 @@ fn asks_for_more(one: &budget_request::BudgetRequest) -> Markup {
     }
 }
 
-/// Returns a note on the untrusted sources that the run has read.
+/// Returns a note on the untrusted sources that the run has read. Many of them are folded.
 fn untrusted_sources(card: &Card) -> Markup {
-    let untrusted: Vec<String> = card.read.iter().filter(|one| !one.is_trusted()).map(source).collect();
+    let all = control::show::card::untrusted_sources(&card.read);
+    let shown = |some: &[String]| html! { (parts::line(&Untrusted::new(some.join(", ")))) };
     html! {
-        @if !untrusted.is_empty() {
-            p.note { "This run has been shown: " (parts::line(&Untrusted::new(untrusted.join(", ")))) }
+        @match all.as_slice() {
+            [] => {}
+            [first @ .., _] if all.len() > MAX_SOURCES => details {
+                summary.note {
+                    "This run has been shown: " (shown(&first[..MAX_SOURCES.min(first.len())]))
+                    " and " (all.len() - MAX_SOURCES) " more"
+                }
+                p.note { (shown(&all)) }
+            },
+            some => p.note { "This run has been shown: " (shown(some)) },
         }
     }
 }

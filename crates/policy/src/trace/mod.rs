@@ -90,8 +90,7 @@ const MAX_GIVERS: usize = 64;
 /// The maximum number of characters of a part that a trace shows.
 const MAX_SHOWN_LEN: usize = 200;
 
-/// The way in which a model's own words are said to stand in what was read: not at all.
-pub const NOT_READ: &str = "in nothing that you gave or that was read";
+pub use kernel::proposal::NOT_READ;
 
 /// The words in names of parameters that take a destination.
 const DESTINATIONS: &[&str] = &[
