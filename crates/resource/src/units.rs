@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Returns a number of bytes, or `None` if the text is none. The unit may be missing, or is `B`, `kB`, `MB`, `GB`
-/// (powers of 1000), `KiB`, `MiB` or `GiB` (powers of 1024).
+/// Returns a number of bytes, or `None` if the text is none. The unit may be missing, or is `B`, `kB`, `MB`, `GB`,
+/// `TB` (powers of 1000), `KiB`, `MiB`, `GiB` or `TiB` (powers of 1024).
 pub fn bytes(text: &str) -> Option<u64> {
     let text = ungrouped(text);
     let (number, unit) = split(&text)?;
@@ -15,6 +15,8 @@ pub fn bytes(text: &str) -> Option<u64> {
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
+        "TB" => 1_000_000_000_000,
+        "TiB" => 1 << 40,
         _ => return None,
     };
     scale(number, factor)
@@ -64,14 +66,14 @@ pub fn duration_ms(text: &str) -> Option<u64> {
 
 /// Returns a number of bytes as [`bytes`] reads it, in the largest unit that gives a whole number.
 pub fn typed_bytes(bytes: u64) -> String {
-    let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let units = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let whole = units.iter().find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or_else(|| bytes.to_string(), |(name, unit)| format!("{}{name}", bytes / unit))
 }
 
 /// Returns a number of bytes for people, with at most one decimal: `900 B`, `12.5 KiB`, `64 MiB`.
 pub fn rounded_bytes(bytes: u64) -> String {
-    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let Some((name, unit)) = units.iter().find(|(_, unit)| bytes >= *unit) else {
         return format!("{bytes} B");
     };
@@ -157,6 +159,7 @@ mod tests {
             ("10 MiB", Some(10 << 20)),
             ("2kB", Some(2_000)),
             ("1.5GiB", Some(3 << 29)),
+            ("1TiB", Some(1 << 40)),
             ("10MB", Some(10_000_000)),
             ("10mb", None),
             ("10M", None),
