@@ -545,11 +545,12 @@ impl RunFollower<'_> {
                 self.asking = AskMode::LeaveWaiting;
             }
             AskMode::Deny => {
+                let reason = questions::card(self.acting, number)?.unattended_denial();
                 let request = Request::Deny {
                     text: Untrusted::new("--on-ask deny"),
                     message: number,
                     entries: None,
-                    reason: Untrusted::new("nobody is there to be asked"),
+                    reason: Untrusted::new(reason),
                 };
                 self.acting.ask(request)?;
                 self.write_lines(&format!("message {number}: denied (--on-ask deny)"));

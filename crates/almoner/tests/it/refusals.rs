@@ -130,6 +130,15 @@ fn card_names_the_file_of_a_task_and_else_shows_the_worker_text() {
 }
 
 #[test]
+fn unattended_run_that_keeps_asking_names_the_way_out() {
+    let home = home(&[send("a@example.com"), send("b@example.com"), send("c@example.com")]);
+    let said = home.almoner(&[&RUN[..], &["--on-ask", "deny"]].concat());
+    let expected =
+        ["`outbox.send` was refused 3 times", "--on-ask deny ended the run", "`--allow SLOT.METHOD`"];
+    assert!(said.code != 0 && expected.iter().all(|part| said.err.contains(part)), "{said:?}");
+}
+
+#[test]
 fn parked_run_is_stopped_by_a_no() {
     // One refusal by a person. The model makes the same call again, which is refused without a question.
     let home =
