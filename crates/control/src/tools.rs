@@ -32,6 +32,9 @@ pub struct ToolRow {
     /// Whether the server says that the tool reaches others, or `None` if it does not say. A yes counts against the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says_it_reaches_others: Option<bool>,
+    /// Whether the server says that the tool may destroy something, or `None` if it does not say. This has no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says_it_destroys: Option<bool>,
     /// The reason why the tool cannot be handed over, if so.
     pub problem: Option<String>,
 }

@@ -264,7 +264,10 @@ mod tests {
                 "directory /d (rw); at most 1024 bytes each; at most 2048 bytes in all",
             ),
             ("x=https://h?max=5&rate=1/s", "https://h (GET); at most 5 bytes each; 1 call in 1 s"),
-            ("x=mcp:s[t]?max=1&rate=2/h", "tool t of the server s; at most 1 bytes each; 2 calls in 1 h"),
+            (
+                "x=mcp:s[t]?max=1&rate=2/h",
+                "tool t (sends) of the server s; at most 1 bytes each; 2 calls in 1 h",
+            ),
             ("x=git:/r?private&methods=log", "repository /r; private; only the methods log"),
         ] {
             let paths = vec![cli::parse_endowment(text).unwrap()];

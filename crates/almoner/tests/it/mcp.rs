@@ -89,6 +89,7 @@ fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
         ("plain[]", 2, "names no tools"),
         ("plain[*]", 2, "one by one"),
         ("plain[nothing]", 2, "it has: echo, dotted.name/x, x"),
+        ("plain[echo:tell]", 2, "follows one of `:reads`, `:tells`, `:changes`, `:sends`"),
         ("other[echo]", 4, "there are plain"),
     ] {
         let said = run(&home, tools, &[]).expect(code);
@@ -105,7 +106,7 @@ fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
     assert_eq!(log(&home), ["echo hello"]);
     assert!(call_results(&home).contains("you said hello"));
     let grants = home.almoner(&["grants"]).expect(0).out;
-    assert!(grants.contains("tool echo of the server plain"), "{grants}");
+    assert!(grants.contains("tool echo (sends) of the server plain"), "{grants}");
     home.almoner(&["mcp", "remove", "plain"]).expect(0);
     home.almoner(&["mcp", "tools", "plain"]).expect(4);
 }

@@ -95,6 +95,16 @@ impl ToolClass {
             ToolClass::Sends => Effect::Commit,
         }
     }
+
+    /// Returns the word that a user types for the class.
+    pub fn word(self) -> &'static str {
+        CLASSES.iter().find(|(_, class)| *class == self).map_or("sends", |(word, _)| word)
+    }
+
+    /// Returns the words for all classes, in one line.
+    pub fn all_words() -> String {
+        CLASSES.map(|(word, _)| format!("`:{word}`")).join(", ")
+    }
 }
 
 /// The words for the class of a tool, which follow the tool's name.
@@ -105,9 +115,13 @@ const CLASSES: [(&str, ToolClass); 4] = [
     ("sends", ToolClass::Sends),
 ];
 
-/// Describes tools of a server, but not how the server is reached.
-fn tools_summary<'a>(tools: impl Iterator<Item = &'a str>, server: &str, call_ms: u64) -> String {
-    let tools: Vec<&str> = tools.collect();
+/// Describes tools of a server with their classes, but not how the server is reached.
+fn tools_summary<'a>(
+    tools: impl Iterator<Item = (&'a str, ToolClass)>,
+    server: &str,
+    call_ms: u64,
+) -> String {
+    let tools: Vec<String> = tools.map(|(name, class)| format!("{name} ({})", class.word())).collect();
     let noun = if tools.len() == 1 { "tool" } else { "tools" };
     let time = match call_ms {
         DEFAULT_CALL_TIMEOUT_MS => String::new(),
@@ -134,7 +148,7 @@ impl McpSpec {
     }
 
     pub(super) fn summary(&self) -> String {
-        let tools = self.tools.iter().map(|(tool, _)| tool.as_str());
+        let tools = self.tools.iter().map(|(tool, class)| (tool.as_str(), *class));
         tools_summary(tools, &self.server, self.call_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS))
     }
 
@@ -386,6 +400,12 @@ impl ToolDefinition {
         self.hint("openWorldHint")
     }
 
+    /// Returns whether the server says that the tool may destroy something, or `None` if it does not say. This has no
+    /// effect.
+    pub fn says_it_destroys(&self) -> Option<bool> {
+        self.hint("destructiveHint")
+    }
+
     fn hint(&self, name: &str) -> Option<bool> {
         self.hints.as_ref()?.get(name)?.as_bool()
     }
@@ -484,10 +504,10 @@ impl ToolServer {
         }
     }
 
-    /// Describes the server in a few words, such as "tools list, get of the server github (/usr/bin/gh-mcp), with
-    /// network".
+    /// Describes the server in a few words, such as "tools list (reads), open (sends) of the server github
+    /// (/usr/bin/gh-mcp), with network".
     pub fn summary(&self) -> String {
-        let tools = self.tools.iter().map(|tool| tool.method.as_str());
+        let tools = self.tools.iter().map(|tool| (tool.method.as_str(), tool.class()));
         let mut words = tools_summary(tools, &self.name, self.call_ms);
         match &self.line {
             ServerTransport::Web(web) => {

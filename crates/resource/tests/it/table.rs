@@ -238,7 +238,7 @@ fn description_has_every_typed_limit() {
         ("model:m?tokens=5&usd=0.5&key=K", "model m, with the secret K, at most 5 tokens, at most $0.50"),
         (
             "mcp:s[a,b:reads]?max=1&time=5s&rate=1/s",
-            "tools a, b of the server s, at most 5s a call; at most 1 bytes each; 1 call in 1 s",
+            "tools a (sends), b (reads) of the server s, at most 5s a call; at most 1 bytes each; 1 call in 1 s",
         ),
         (
             "program:a?dir=/w:rw&net=yes&exec=yes&time=5s&memory=1MiB&max=9",

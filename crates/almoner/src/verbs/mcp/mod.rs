@@ -112,13 +112,21 @@ fn list(all: &Servers) -> String {
 fn render_tools(table: &ToolTable) -> String {
     let mut text = String::new();
     for tool in &table.tools {
-        let hint = match (tool.says_it_reads, tool.says_it_reaches_others) {
-            (false, _) => "",
+        let claim = match (tool.says_it_reads, tool.says_it_reaches_others) {
             (true, Some(false)) => ", says of itself that it only reads, and reaches nobody else: `:reads`",
             // Without a word about it, the protocol takes it that a tool reaches others.
             (true, _) => ", says of itself that it only reads, and may reach others: `:tells`",
+            (false, Some(true)) => ", says of itself that it reaches others",
+            (false, Some(false)) => ", says of itself that it reaches nobody else",
+            (false, None) => "",
         };
-        text += &format!("{} ({}{hint})\n", tool.name.visible_line(), tool.digest.short());
+        // A tool that only reads destroys nothing.
+        let destroys = match tool.says_it_destroys.filter(|_| !tool.says_it_reads) {
+            Some(true) => ", says of itself that it may destroy something",
+            Some(false) => ", says of itself that it destroys nothing",
+            None => "",
+        };
+        text += &format!("{} ({}{claim}{destroys})\n", tool.name.visible_line(), tool.digest.short());
         if !tool.signature.raw().is_empty() {
             text += &format!("  {}\n", tool.signature.visible_line());
         }
@@ -132,7 +140,8 @@ fn render_tools(table: &ToolTable) -> String {
     for note in &table.notes {
         text += &format!("! {}\n", visible_line(note));
     }
-    text + &format!("hand over with `-e SLOT=mcp:{}[TOOL,…]`\n", table.server)
+    let classes = "the class that you vouch for follows a tool: `:reads`, `:tells`, `:changes`, or `:sends` as without one";
+    text + &format!("hand over with `-e SLOT=mcp:{}[TOOL,…]`; {classes}\n", table.server)
 }
 
 /// Reads the time that a server has to start.
@@ -349,4 +358,35 @@ fn program(server: &mut Server, command: &str, rest: &[String]) -> Result<(), Fa
     server.command = Some(command);
     server.args = rest.to_vec();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use control::tools::ToolRow;
+    use passable::Untrusted;
+
+    use super::*;
+
+    #[test]
+    fn hints_of_a_tool_are_shown_as_claims_of_the_server() {
+        for (reads, reaches, destroys, expected) in [
+            (false, None, None, "x (07070707)"),
+            (false, Some(true), Some(true), "that it reaches others, says of itself that it may destroy something)"),
+            (false, Some(false), Some(false), "reaches nobody else, says of itself that it destroys nothing)"),
+            (true, Some(false), Some(true), "that it only reads, and reaches nobody else: `:reads`)"),
+        ] {
+            let tool = ToolRow {
+                name: Untrusted::new("x"),
+                digest: kernel::BlobHash([7; 32]),
+                description: Untrusted::new(""),
+                signature: Untrusted::new(""),
+                says_it_reads: reads,
+                says_it_reaches_others: reaches,
+                says_it_destroys: destroys,
+                problem: None,
+            };
+            let shown = render_tools(&ToolTable { server: "s".to_owned(), tools: vec![tool], notes: vec![] });
+            assert!(shown.contains(expected) && shown.contains("`:changes`"), "{shown}");
+        }
+    }
 }

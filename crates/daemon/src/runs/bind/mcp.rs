@@ -54,7 +54,18 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
         let message =
             format!("slot `{slot}`: `{}` of the server {}: {why}", visible_line(&tool), given.server);
         let has: Vec<_> = told.tools.iter().map(|told| visible_line(&told.name).into_owned()).collect();
-        Failure::new(Exit::Usage, message).help(format!("it has: {}", has.join(", ")))
+        let mut help = format!("it has: {}", has.join(", "));
+        if let Some((name, word)) =
+            tool.rsplit_once(':').filter(|(name, _)| told.tools.iter().any(|told| told.name == *name))
+        {
+            help = format!(
+                "`{}` is no class of a tool: after `{}` follows one of {}, or nothing",
+                visible_line(&format!(":{word}")),
+                visible_line(name),
+                ToolClass::all_words()
+            );
+        }
+        Failure::new(Exit::Usage, message).help(help)
     })?;
     if let Some(tool) = tools.iter().find(|tool| slot.len() + 1 + tool.method.len() > MAX_TOOL_NAME_LEN) {
         let message = format!("slot `{slot}`: a model cannot say `{slot}_{}`: it is too long", tool.method);
@@ -128,6 +139,7 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
                 signature: Untrusted::new(""),
                 says_it_reads: false,
                 says_it_reaches_others: None,
+                says_it_destroys: None,
                 problem: Some(format!("what the server says of it {HOLDS_SECRET}")),
             };
         }
@@ -151,6 +163,7 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
             signature: Untrusted::new(signature),
             says_it_reads: tool.says_it_reads(),
             says_it_reaches_others: tool.says_it_reaches_others(),
+            says_it_destroys: tool.says_it_destroys(),
             problem,
         }
     };
@@ -161,6 +174,7 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
         signature: Untrusted::new(""),
         says_it_reads: false,
         says_it_reaches_others: None,
+        says_it_destroys: None,
         problem: Some(tool.reason.clone()),
     };
     let tools = told.tools.iter().map(row).chain(told.faulty.iter().map(faulty)).collect();
