@@ -241,6 +241,10 @@ const MAX_SEARCHED_RUNS: usize = 200;
 
 /// Returns a note if the server of a model has counted too few tokens in an earlier run.
 fn uncounted_note(daemon: &HostDaemon, model: &str) -> Result<Option<String>, Failure> {
+    // No server counts the tokens of a script.
+    if model::parse_list(model).is_ok_and(|all| all.iter().all(model::ModelRef::is_lookup)) {
+        return Ok(None);
+    }
     let (mut note, mut searched) = (None, 0);
     runs::for_each_run(daemon, None, |run| {
         searched += 1;
