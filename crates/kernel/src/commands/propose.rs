@@ -22,7 +22,10 @@ use super::{begin, permission};
 pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<bool, Fault> {
     let asking = judged.iter().filter(|one| one.verdict.decision == Decision::Ask);
     let asking = questions(asking.map(|one| &one.site));
-    if asking > 0 && !run.is_agent_journal() && asking > state.count_questions(run, |count| count.cards_left())? {
+    if asking > 0
+        && !run.is_agent_journal()
+        && asking > state.count_questions(run, |count| count.cards_left())?
+    {
         return Ok(false);
     }
     propose_after(state, run, judged, None)?;

@@ -371,8 +371,18 @@ mod tests {
     fn hints_of_a_tool_are_shown_as_claims_of_the_server() {
         for (reads, reaches, destroys, expected) in [
             (false, None, None, "x (07070707)"),
-            (false, Some(true), Some(true), "that it reaches others, says of itself that it may destroy something)"),
-            (false, Some(false), Some(false), "reaches nobody else, says of itself that it destroys nothing)"),
+            (
+                false,
+                Some(true),
+                Some(true),
+                "that it reaches others, says of itself that it may destroy something)",
+            ),
+            (
+                false,
+                Some(false),
+                Some(false),
+                "reaches nobody else, says of itself that it destroys nothing)",
+            ),
             (true, Some(false), Some(true), "that it only reads, and reaches nobody else: `:reads`)"),
         ] {
             let tool = ToolRow {
