@@ -69,6 +69,13 @@ pub trait Capability: Send + Sync {
     /// Returns the files of this machine that a call may change. A call that only reads changes none.
     fn change_scopes(&self, method: &str, args: &[Value]) -> Vec<ChangeScope>;
 
+    /// Returns whether a method tells parties beyond its own service what it is asked. Its results may be the words of
+    /// these parties.
+    fn tells_others(&self, method: &str) -> bool {
+        let _ = method;
+        false
+    }
+
     /// Returns the present bytes of something that a call depends on, if they are few enough to be shown to the user.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
         let _ = pin;

@@ -81,7 +81,8 @@ fn traces(samples: usize) {
     let index = index_of();
     let indexing = started.elapsed().as_secs_f64();
     row("index of 10 MiB, once for each document", (indexing, indexing, indexing), 0.0);
-    let readings = [Reading { name: "docs/a.txt", call: None, index: &index, is_named: false }];
+    let readings =
+        [Reading { name: "docs/a.txt", call: None, index: &index, naming: policy::trace::Naming::None }];
     let sources = Sources { given: &given, readings: &readings, model: "m", leaves: true };
     let work = || {
         let traced = policy::trace(args.iter().map(|(name, value)| (*name, value)), black_box(&sources));

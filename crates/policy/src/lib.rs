@@ -32,4 +32,4 @@ pub use judge::{Panel, judge};
 pub use places::{ChangeScope, Location, Place, PlaceFact, PlaceMeaning, Places};
 pub use rules::{Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;
-pub use trace::{Reading, Sources, TextIndex, Traced, trace};
+pub use trace::{Attribution, Reading, Sources, TextIndex, trace};

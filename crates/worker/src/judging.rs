@@ -9,7 +9,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{Attachment, CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
 use passable::{Quoting, visible_line};
-use policy::{Context, Facts, RunBudget, Traced, WrittenFile};
+use policy::{Attribution, Context, Facts, RunBudget, WrittenFile};
 
 use crate::alarm;
 use crate::definition::Attachments;
@@ -85,8 +85,8 @@ impl<'a> JudgingContext<'a> {
         let named = method.params.iter().map(|p| p.name.as_str()).zip(&args);
         // A call that only reads, and tells nobody, is not shown to a person. So it is not traced, which takes time.
         let leaves = effect == Effect::Commit || facts.tells();
-        let Traced { traces, givers } = match effect {
-            Effect::Observe if !leaves => Traced::default(),
+        let Attribution { traces, givers } = match effect {
+            Effect::Observe if !leaves => Attribution::default(),
             _ => self.readings()?.trace(named, &self.run.model, leaves),
         };
         let proposal = Proposal {

@@ -133,6 +133,10 @@ impl Capability for HttpCapability {
         interface()
     }
 
+    fn tells_others(&self, _: &str) -> bool {
+        true
+    }
+
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         match Call::parse(&self.web, self.max_bytes(), method, args) {
             Ok(call) => self.facts_of(&call),

@@ -293,6 +293,10 @@ impl Capability for McpCapability {
         interface::shown_schema(self.server.tool(method)?)
     }
 
+    fn tells_others(&self, method: &str) -> bool {
+        self.server.tool(method).is_none_or(|tool| tool.tells)
+    }
+
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         let name = visible_line(&self.server.name);
         let mut facts = Facts {

@@ -416,7 +416,7 @@ impl CardEntry {
                 "{} “{}” came from {} ({})",
                 visible_line(&trace.argument),
                 visible_name(&trace.text),
-                visible_name(giver::place(trace).text()),
+                visible_name(giver::source(trace).text()),
                 visible_line(&trace.how)
             );
             lines::write(out, Marks::each("    ! "), &text, columns);

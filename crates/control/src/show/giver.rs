@@ -39,12 +39,12 @@ pub fn quoting(giver: &Giver) -> Quoting {
 }
 
 /// Returns the place where the words of an argument were read, in words that follow `came from`.
-pub fn place(trace: &Trace) -> Quoting {
+pub fn source(trace: &Trace) -> Quoting {
     // The model's own name is no text that was read.
     match (trace.how == NOT_READ, trace.call.is_some()) {
         (true, _) => Quoting::theirs(&trace.document),
-        (false, true) => Quoting::ours("the result of ").then(&name(&trace.place())),
-        (false, false) => Quoting::ours("the text ").then(&name(&trace.place())),
+        (false, true) => Quoting::ours("the result of ").then(&name(&trace.source_name())),
+        (false, false) => Quoting::ours("the text ").then(&name(&trace.source_name())),
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
             (trace("the model m", None, "as written"), "the text “the model m”"),
             (trace("the model m", None, NOT_READ), "the model m"),
         ] {
-            assert_eq!(place(&trace).text(), words);
+            assert_eq!(source(&trace).text(), words);
         }
     }
 

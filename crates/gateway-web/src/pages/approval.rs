@@ -248,7 +248,7 @@ fn body(
                 @for trace in &entry.traces {
                     li.warning {
                         (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.as_str())))
-                        "” came from " (parts::plain_sentence(&giver::place(trace)))
+                        "” came from " (parts::plain_sentence(&giver::source(trace)))
                         " (" (parts::word(&trace.how)) ")"
                     }
                 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, RunNumber};
 use crate::provenance::Provenance;
 
-pub use super::trace::{ArgumentGiver, Giver, NOT_READ, Trace, place};
+pub use super::trace::{ArgumentGiver, Giver, NOT_READ, Trace, source_name};
 
 /// A durable value, in which references are formulas.
 pub type Value = passable::Value<FormulaId>;

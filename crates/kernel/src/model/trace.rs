@@ -24,14 +24,14 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Returns the name of the place: the document, and the arguments of the call that returned it.
-    pub fn place(&self) -> String {
-        place(&self.document, self.call.as_deref())
+    /// Returns the name of the source: the document, and the arguments of the call that returned it.
+    pub fn source_name(&self) -> String {
+        source_name(&self.document, self.call.as_deref())
     }
 }
 
-/// Returns the name of a place where something was read, with the arguments of the call that returned it.
-pub fn place(document: &str, call: Option<&str>) -> String {
+/// Returns the name of a source: a document, or a tool with the arguments of the call that returned its result.
+pub fn source_name(document: &str, call: Option<&str>) -> String {
     match call {
         Some(call) => format!("{document} ({call})"),
         None => document.to_owned(),
@@ -63,7 +63,7 @@ pub enum Giver {
     },
     /// Documents or results that the run has read, and that the user did not name.
     Document {
-        /// The places that hold the value, as [`Trace::place`] names them.
+        /// The places that hold the value, as [`Trace::source_name`] names them.
         places: Vec<String>,
         /// Whether one of the places holds the value as a whole, and not only parts of it.
         is_whole: bool,

@@ -11,7 +11,7 @@ use crate::facts::{Context, Destination};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "egress", version: 3, about: "only servers that the grant names are reached", judge };
+    Gate { name: "egress", version: 4, about: "only servers that the grant names are reached", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let mut rulings: Vec<Ruling> =
@@ -98,21 +98,23 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         return None;
     }
     let (at, example) = shown.unwrap_or_else(|| ("method".to_owned(), proposal.method.clone()));
-    let is_users = |one: &ArgumentGiver| matches!(one.giver, Giver::User { .. });
+    // A value in an item that the user named is still the item's word.
+    let is_users = |one: &ArgumentGiver| matches!(one.giver, Giver::User { named: None });
     let is_plain = !proposal.givers.is_empty() && proposal.givers.iter().all(is_users);
     let carried = proposal.traces.iter().find(|trace| is_foreign(&trace.document)).filter(|_| !is_plain);
-    let passes_on = context.facts.outlet.as_ref().is_some_and(|outlet| outlet.home.is_none());
+    let ask_about = |said: Quoting, argument: &str, example: &str| {
+        let finding = Finding::new("egress/carries-text", said).at(argument).counter_example(example);
+        Some(Ruling::ask(Lift::Operator, finding.allowed(ONLY_A_PERSON)))
+    };
     if let Some(trace) = carried {
-        let place = trace.place();
-        let said = quoting!("{} is told “{}”, which stands in {}", to, trace.text, place);
-        return Some(Ruling::ask(
-            Lift::Operator,
-            Finding::new("egress/carries-text", said)
-                .at(trace.argument.as_str())
-                .counter_example(trace.text.as_str())
-                .allowed(ONLY_A_PERSON),
-        ));
+        let said = quoting!("{} is told “{}”, which stands in {}", to, trace.text, trace.source_name());
+        return ask_about(said, &trace.argument, &trace.text);
     }
+    if let Some((argument, place)) = from_item(&proposal.givers, is_foreign) {
+        let said = quoting!("{} is told the words of `{}`, which stand in {}", to, argument, place);
+        return ask_about(said, argument, place);
+    }
+    let passes_on = context.facts.outlet.as_ref().is_some_and(|outlet| outlet.home.is_none());
     if passes_on && !is_plain {
         let said = quoting!("{} is told ", to).and(what).and(", and the run has read ");
         return Some(Ruling::ask(
@@ -137,6 +139,18 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
             proposal.method
         )),
     ))
+}
+
+/// Returns an argument with words of a foreign item, and the item, whether or not the user has named that item.
+fn from_item(givers: &[ArgumentGiver], is_foreign: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
+    givers.iter().find_map(|one| {
+        let place = match &one.giver {
+            Giver::User { named } => named.iter().find(|place| is_foreign(place)),
+            Giver::Document { places, .. } => places.iter().find(|place| is_foreign(place)),
+            Giver::Unknown => None,
+        };
+        Some((one.argument.as_str(), place?.as_str()))
+    })
 }
 
 /// The way out for a call whose arguments the user did not give.
@@ -271,6 +285,7 @@ mod tests {
         };
         let giver = |giver: Giver| ArgumentGiver { argument: "url".into(), part: None, giver };
         let user = || giver(Giver::User { named: None });
+        let named = |place: &str| giver(Giver::User { named: Some(place.to_owned()) });
         let from = |place: &str| giver(Giver::Document { places: vec![place.to_owned()], is_whole: false });
         let trace = |document: &str| kernel::proposal::Trace {
             argument: "url".into(),
@@ -295,10 +310,17 @@ mod tests {
             // The server's own documents are strange to others that its tool reaches.
             (call(None, vec![giver(Giver::Unknown)], &[]).having_read(own), (Ask, Ask), tells),
             (call(None, vec![from(own)], &[own]).having_read(own), (Ask, Ask), text),
-            (call(None, vec![user(), from(own)], &[]).having_read(own), (Ask, Ask), tells),
+            (call(None, vec![user(), from(own)], &[]).having_read(own), (Ask, Ask), text),
             (call(None, vec![], &[]).having_read(own), (Ask, Ask), tells),
             // The user gave every argument.
             (call(None, vec![user()], &[]).having_read(own), (Ask, Allow), carries),
+            // The user only named the item that holds the words.
+            (call(None, vec![named(own)], &[]).having_read(own), (Ask, Ask), text),
+            (call(None, vec![user(), named(other)], &[]).having_read(own), (Ask, Ask), text),
+            (call(Some("mcp:gh/"), vec![named(other)], &[]).having_read(other), (Ask, Ask), text),
+            (call(Some("mcp:gh/"), vec![named(own)], &[]).having_read(other), (Ask, Allow), carries),
+            // A part of the words stands in an item, and no trace warns of it.
+            (call(Some("mcp:gh/"), vec![from(other)], &[]).having_read(other), (Ask, Ask), text),
             // A server that keeps to itself knows its own documents, but no others.
             (call(Some("mcp:gh/"), vec![from(own)], &[own]).having_read(own), (Allow, Allow), &[]),
             (call(Some("mcp:gh/"), vec![from(other)], &[other]).having_read(other), (Ask, Ask), text),

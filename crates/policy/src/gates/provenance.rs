@@ -60,7 +60,7 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
         let places: Vec<String> = traces
             .iter()
             .filter(|trace| trace.how != NOT_READ)
-            .map(|trace| format!("{} ({})", visible_line(&trace.place()), visible_line(&trace.how)))
+            .map(|trace| format!("{} ({})", visible_line(&trace.source_name()), visible_line(&trace.how)))
             .fold(Vec::new(), |mut places, place| {
                 if !places.contains(&place) {
                     places.push(place);

@@ -116,7 +116,7 @@ fn moment(tokens: &[Token<'_>]) -> Option<Moment> {
     date.map(|(end, values)| Moment { start: first.start, end, values })
 }
 
-type Found = Option<(usize, Vec<String>)>;
+type DateParse = Option<(usize, Vec<String>)>;
 
 fn day(year: u32, month: u32, day: u32) -> Option<String> {
     let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && (1000..=2999).contains(&year);
@@ -128,7 +128,7 @@ fn century(token: &Token<'_>, year: u32) -> u32 {
 }
 
 /// 2026-10-07, 2026/10/7, 20261007 is none.
-fn iso(tokens: &[Token<'_>]) -> Found {
+fn iso(tokens: &[Token<'_>]) -> DateParse {
     let (year, month) = (number(tokens.first(), 4, 4)?, number(tokens.get(1), 1, 2)?);
     let (sign, last) = (tokens[0].gap, tokens.get(2)?);
     let same = matches!(sign, "-" | "/" | ".") && tokens[1].gap == sign;
@@ -137,7 +137,7 @@ fn iso(tokens: &[Token<'_>]) -> Found {
 }
 
 /// 7.10.2026, 7/10/26, 10/7/2026: both orders, where both are dates.
-fn numeric(tokens: &[Token<'_>]) -> Found {
+fn numeric(tokens: &[Token<'_>]) -> DateParse {
     let (one, two) = (number(tokens.first(), 1, 2)?, number(tokens.get(1), 1, 2)?);
     let last = tokens.get(2)?;
     let year = number(Some(last), 2, 4).filter(|_| last.word.len() != 3)?;
@@ -154,7 +154,7 @@ fn is_near(gap: &str) -> bool {
 }
 
 /// 7 October 2026, 7th of October, 7. Oktober 2026, October 7th, 2026, Oct 7.
-fn with_month(tokens: &[Token<'_>]) -> Found {
+fn with_month(tokens: &[Token<'_>]) -> DateParse {
     let mut at = 0;
     let mut end = tokens.first()?.end;
     let mut next = |skipped: &[&str]| -> Option<usize> {
@@ -190,7 +190,7 @@ fn with_month(tokens: &[Token<'_>]) -> Found {
 }
 
 /// 14:30, 14:30:00, 2:30 pm, 1 PM, 14h30, 9.30 Uhr.
-fn clock(tokens: &[Token<'_>]) -> Found {
+fn clock(tokens: &[Token<'_>]) -> DateParse {
     let hour = number(tokens.first(), 1, 2).filter(|hour| *hour < 24)?;
     let first = &tokens[0];
     let half = |at: usize| -> Option<(bool, usize)> {

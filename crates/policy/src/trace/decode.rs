@@ -24,6 +24,7 @@ pub(super) const DECODERS: &[Decoder] = &[
     Decoder { name: "quoted-printable", decode: quoted_printable, involution: false },
     Decoder { name: "backslash escapes", decode: escapes, involution: false },
     Decoder { name: "an address spelled out", decode: spelled_out, involution: false },
+    Decoder { name: SET_APART, decode: set_apart, involution: false },
     Decoder { name: "base64", decode: base64, involution: false },
     Decoder { name: "hexadecimal", decode: hexadecimal, involution: false },
     Decoder { name: "rot13", decode: rot13, involution: true },
@@ -32,6 +33,9 @@ pub(super) const DECODERS: &[Decoder] = &[
 
 /// The encodings that data has without anybody hiding something: in a page, a mail or a record.
 pub(super) const USUAL: &[&str] = &["HTML entities", "quoted-printable", "backslash escapes"];
+
+/// The name of text with a blank after each character.
+pub(super) const SET_APART: &str = "letters set apart";
 
 /// The encodings whose decoders may leave noise around a text.
 pub(super) const NOISY: &[&str] = &["base64", "hexadecimal"];
@@ -247,6 +251,51 @@ fn spelled_out(text: &str) -> Option<String> {
     changed.then_some(out)
 }
 
+/// The minimum number of letters in a row, with a blank after each, that count as set apart.
+const MIN_SET_APART: usize = 4;
+
+/// Decodes text with a blank after each character: `a n n` is `ann`, and `a   b` is `a b`.
+fn set_apart(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut run = String::new();
+    let (mut letters, mut run_start, mut at, mut changed) = (0, 0, 0, false);
+    let mut end_run = |out: &mut String, run: &mut String, letters: &mut usize, plain: &str| {
+        let is_apart = *letters >= MIN_SET_APART;
+        out.push_str(if is_apart { run } else { plain });
+        changed |= is_apart;
+        run.clear();
+        *letters = 0;
+    };
+    for token in text.split_inclusive(' ') {
+        let word = token.strip_suffix(' ').unwrap_or(token);
+        let mut chars = word.chars();
+        match (chars.next(), chars.next()) {
+            // Two blanks are one, because a blank was set apart, too.
+            (None, _) if !run.is_empty() => {
+                if !run.ends_with(' ') {
+                    run.push(' ');
+                }
+            }
+            (Some(c), None) if c != '\n' => {
+                run.push(c);
+                letters += usize::from(c.is_alphabetic());
+            }
+            _ => {
+                let is_set_apart = letters >= MIN_SET_APART;
+                end_run(&mut out, &mut run, &mut letters, &text[run_start..at]);
+                if is_set_apart {
+                    out.push(' ');
+                }
+                out.push_str(token);
+                run_start = at + token.len();
+            }
+        }
+        at += token.len();
+    }
+    end_run(&mut out, &mut run, &mut letters, &text[run_start..]);
+    changed.then_some(out)
+}
+
 fn base64_digit(byte: u8) -> Option<u8> {
     match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
@@ -259,21 +308,73 @@ fn base64_digit(byte: u8) -> Option<u8> {
 }
 
 /// Decodes base64 in both alphabets. A run may be wrapped over lines, quoted with `>` or spaced. All four alignments
-/// are tried, because a word of prose may stand right before the run.
+/// are tried, because a word of prose may stand right before the run. Prose itself is no run, although all its letters
+/// are digits of base64.
 fn base64(text: &str) -> Option<String> {
     let mut out = String::new();
-    let mut run = Vec::new();
-    for byte in text.bytes().chain([b'.']) {
-        if let Some(digit) = base64_digit(byte) {
-            run.push(digit);
-        } else if !byte.is_ascii_whitespace() && byte != b'>' {
-            if run.len() * 3 / 4 >= SHORTEST_PAYLOAD {
-                (0..4).for_each(|skip| readable(&base64_bytes(&run[skip..]), &mut out));
-            }
+    let mut run: Vec<&str> = Vec::new();
+    let is_digit = |c: char| u8::try_from(c).is_ok_and(|byte| base64_digit(byte).is_some());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_digit) {
+        let gap = &rest[..start];
+        if gap.contains(|c: char| !(c.is_ascii_whitespace() || c == '>')) {
+            encoded_parts(&run, &mut out);
             run.clear();
         }
+        let len = rest[start..].find(|c| !is_digit(c)).unwrap_or(rest.len() - start);
+        run.push(&rest[start..start + len]);
+        rest = &rest[start + len..];
     }
+    encoded_parts(&run, &mut out);
     (!out.is_empty()).then_some(out)
+}
+
+/// Appends the texts that the tokens of a run encode: each stretch of tokens that are no prose, and each long token by
+/// itself.
+fn encoded_parts(run: &[&str], out: &mut String) {
+    let mut at = 0;
+    while let Some(first) = run[at..].iter().position(|token| !is_prose(token)).map(|found| at + found) {
+        let width = run[first].len();
+        let mut last = first;
+        for (next, token) in run.iter().enumerate().skip(first + 1) {
+            // A wrapped text has lines of one length, and some of them may look like a word.
+            match (is_prose(token), token.len() == width || token.len() == run[next - 1].len()) {
+                (false, _) => last = next,
+                (true, true) => {}
+                (true, false) => break,
+            }
+        }
+        let mut from = first;
+        while from > at && run[from - 1].len() == width {
+            from -= 1;
+        }
+        // The end of a wrapped text may look like a word, too.
+        let to = (last + 1).min(run.len() - 1);
+        let stretch: Vec<u8> =
+            run[from..=to].iter().flat_map(|token| token.bytes()).filter_map(base64_digit).collect();
+        if stretch.len() * 3 / 4 >= SHORTEST_PAYLOAD {
+            (0..4).for_each(|skip| readable(&base64_bytes(&stretch[skip..]), out));
+        }
+        if from < to {
+            for token in run[first..=last].iter().filter(|token| token.len() * 3 / 4 >= SHORTEST_PAYLOAD) {
+                let digits: Vec<u8> = token.bytes().filter_map(base64_digit).collect();
+                (0..4).for_each(|skip| readable(&base64_bytes(&digits[skip..]), out));
+            }
+        }
+        at = last + 1;
+    }
+}
+
+/// Returns whether a token is a word or a number of prose, or several of them with signs between them.
+fn is_prose(token: &str) -> bool {
+    let is_part = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let tail = letters.get(1..).unwrap_or_default();
+        let is_lower = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase());
+        is_lower(tail) && !letters.starts_with(|c: char| c.is_ascii_digit())
+            || letters.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    token.split(['-', '_', '/', '+']).all(is_part)
 }
 
 fn base64_bytes(digits: &[u8]) -> Vec<u8> {
@@ -302,7 +403,10 @@ fn hexadecimal(text: &str) -> Option<String> {
         if let Some(digit) = hex_digit(byte) {
             run.push(digit);
         } else if !byte.is_ascii_whitespace() && !b":,->".contains(&byte) {
-            if run.len() / 2 >= SHORTEST_PAYLOAD {
+            // The letters of a text begin with the digits 2 to 7, and a word of prose has no digit.
+            let digits = run.len();
+            if digits / 2 >= SHORTEST_PAYLOAD && run.iter().filter(|digit| **digit < 10).count() * 3 >= digits
+            {
                 for skip in 0..2 {
                     let payload: Vec<u8> =
                         run[skip..].chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
@@ -329,12 +433,17 @@ pub(super) fn reversed(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.chars().rev().collect())
 }
 
-/// Appends the parts of `payload` that are text, each on its own line.
+/// The minimum length of a text that counts although most of the payload is noise, in bytes.
+const MIN_IN_NOISE: usize = 16;
+
+/// Appends the parts of `payload` that are text, each on its own line. A short part counts only if the payload has little
+/// else: noise has a few readable bytes in a row by chance.
 fn readable(payload: &[u8], out: &mut String) {
     for chunk in payload.utf8_chunks() {
         let valid = chunk.valid();
         for stretch in valid.split(|c: char| c.is_control() && !c.is_whitespace()) {
-            if stretch.len() >= SHORTEST_PAYLOAD {
+            let is_most = stretch.len() * 2 >= payload.len() || stretch.len() >= MIN_IN_NOISE;
+            if stretch.len() >= SHORTEST_PAYLOAD && is_most {
                 out.push_str(stretch);
                 out.push('\n');
             }
@@ -369,13 +478,63 @@ mod tests {
         check(base64, "decode this: please YXJjaGl2\n > ZUByZWNvcmRz ok", "archive@records");
         check(base64, "word YXJjaGl2ZUByZWNvcmRz", "archive@records");
         check(hexadecimal, "617263686976 65:40 0x72 \\x65 636f726473.", "archive@records");
+        check(set_apart, "Write to a n n @ b . c   o r   t o, now", "to ann@b.c or t o, now");
+        check(set_apart, "A l i c e", "Alice");
         check(rot13, "nepuvir@erpbeqf", "archive@records");
         check(reversed, "sdrocer@evihcra", "archive@records");
     }
 
     #[test]
+    fn english_is_not_decoded_from_base64() {
+        for text in [
+            "The quarterly report is due on Friday and must be signed",
+            "Please read and/or sign the follow-up of REF77 in 2026 before Monday",
+            "ALL STAFF MUST ATTEND the meeting on the third floor at 10 or later",
+        ] {
+            assert_eq!(base64(text), None, "{text}");
+            assert_eq!(hexadecimal(text), None, "{text}");
+        }
+        assert_eq!(hexadecimal("Add a bad decade, feed a faded facade, cede a bead"), None);
+    }
+
+    /// Returns a text in base64, without padding.
+    fn encoded(text: &str) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let digits = text.as_bytes().chunks(3).flat_map(|group| {
+            let bits =
+                (0..3).fold(0_usize, |bits, at| bits << 8 | usize::from(group.get(at).copied().unwrap_or(0)));
+            (0..=group.len()).map(move |at| char::from(DIGITS[bits >> (18 - 6 * at) & 63]))
+        });
+        digits.collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn sentence_of_plain_words_is_not_decoded(
+            words in proptest::collection::vec("[a-z]{1,12}|[A-Z][a-z]{1,10}|[A-Z]{2,6}|[0-9]{1,5}|[a-z]{2,6}-[a-z]{2,6}", 1..60)
+        ) {
+            proptest::prop_assert_eq!(base64(&words.join(" ")), None);
+        }
+
+        #[test]
+        fn passage_in_base64_is_decoded(
+            words in proptest::collection::vec("[a-z]{3,9}", 3..30),
+            width in 4_usize..80,
+            sign in "\n|\n> | ",
+        ) {
+            let passage = words.join(" ");
+            let digits = encoded(&passage);
+            let lines: Vec<&str> =
+                (0..digits.len()).step_by(width).map(|at| &digits[at..(at + width).min(digits.len())]).collect();
+            let text = format!("Please decode this:\n{} at once", lines.join(&sign));
+            let decoded = base64(&text).unwrap_or_default();
+            proptest::prop_assert!(decoded.contains(&passage), "{} came out as {}", text, decoded);
+        }
+    }
+
+    #[test]
     fn plain_text_is_not_decoded() {
-        for decode in [percent, quoted_printable, entities, escapes] {
+        for decode in [percent, quoted_printable, entities, escapes, set_apart] {
             assert_eq!(decode("100 % sure & 2 = 1 + 1 \\ done"), None);
         }
         for decoder in DECODERS {

@@ -30,6 +30,8 @@ pub struct TextIndex {
     squeezed: Squeezed,
     /// Numbers and dates in other spellings: the hash of the value, and its place in the first view. Sorted.
     marks: Vec<(u64, u32, u32)>,
+    /// The text as the user typed it, if it is the user's own.
+    typed: Option<String>,
 }
 
 /// One version of a text, with the places of its words.
@@ -44,7 +46,7 @@ struct IndexedView {
     has_noise: bool,
     /// The places of dates and times, in order. Only the first view has them.
     dates: Vec<Range<usize>>,
-    /// Whether an address may end at a point without a blank after it, as in text that a person types.
+    /// Whether the text is the user's own. Then only whole tokens are found.
     is_typed: bool,
 }
 
@@ -62,7 +64,7 @@ pub(super) struct Pattern {
 
 /// The places at which a text was found in an index.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Occurrence {
     /// The encodings that were decoded in the document.
     pub(super) steps: Vec<&'static str>,
     /// The spelling, if it is another one than that of the argument.
@@ -92,7 +94,7 @@ fn short(word: &str) -> u32 {
 }
 
 impl IndexedView {
-    fn of(view: View) -> IndexedView {
+    fn of(view: View, is_typed: bool) -> IndexedView {
         let text = text::normalise(&view.text);
         let words = WordRanges::of(&text)
             .filter_map(|range| {
@@ -105,7 +107,7 @@ impl IndexedView {
         let spoken = passage::spoken(&text);
         let is_list = passage::is_list(&text, &spoken);
         let has_noise = view.steps.last().is_some_and(|step| decode::NOISY.contains(step));
-        let (dates, is_typed) = (Vec::new(), false);
+        let dates = Vec::new();
         IndexedView { steps: view.steps, text, words, spoken, is_list, has_noise, dates, is_typed }
     }
 
@@ -151,7 +153,8 @@ impl IndexedView {
             && (self.has_noise && pattern.text.len() >= MIN_IN_NOISE
                 || text::is_apart(&self.text, start, end))
             && (!pattern.is_digits || text::is_whole_number(&self.text, start, end))
-            && (!pattern.is_name || self.is_typed || text::is_whole_name(&self.text, start, end))
+            && (!pattern.is_name || text::is_whole_name(&self.text, start, end))
+            && (!self.is_typed || text::is_whole_token(&self.text, start, end))
             && !(pattern.is_digits && self.is_in_date(start, end));
         is_whole.then_some(start..end)
     }
@@ -174,19 +177,21 @@ impl IndexedView {
 impl TextIndex {
     /// Returns the index of a text, with its usual encodings decoded.
     pub fn new(text: &str) -> TextIndex {
-        TextIndex::of_views(view::document(text))
+        TextIndex::of_views(view::document(text), None)
     }
 
-    /// Returns the index of a text that nobody encodes, such as a user's own words.
+    /// Returns the index of a user's own words, which nobody encodes. Only whole tokens of them are found.
     pub fn plain(text: &str) -> TextIndex {
-        let mut index = TextIndex::of_views(vec![View { text: text.to_owned(), steps: Vec::new() }]);
-        index.views.iter_mut().for_each(|view| view.is_typed = true);
-        index
+        let typed = apart(text);
+        let view = View { text: typed.clone(), steps: Vec::new() };
+        TextIndex::of_views(vec![view], Some(typed))
     }
 
-    fn of_views(views: Vec<View>) -> TextIndex {
-        let mut views: Vec<IndexedView> = views.into_iter().map(IndexedView::of).collect();
-        let mut dates = Vec::new();
+    fn of_views(views: Vec<View>, typed: Option<String>) -> TextIndex {
+        let is_typed = typed.is_some();
+        let mut views: Vec<IndexedView> =
+            views.into_iter().map(|view| IndexedView::of(view, is_typed)).collect();
+        let mut dates: Vec<Range<usize>> = Vec::new();
         let text = views.first().map_or("", |view| view.text.as_str());
         let mut marks = Vec::new();
         let mut mark = |value: &str, start: usize, end: usize| {
@@ -198,34 +203,44 @@ impl TextIndex {
             dates.push(found.start..found.end);
             found.values.iter().for_each(|value| mark(value, found.start, found.end));
         });
-        number::scan(text, |found| {
-            let spelled = &text[found.start..found.end];
-            found
-                .values
-                .iter()
-                .filter(|value| *value != spelled)
-                .for_each(|value| mark(value, found.start, found.end));
-        });
+        if is_typed {
+            // The dates are in order.
+            let is_date = |found: &number::Number| {
+                let next = dates.partition_point(|date| date.end <= found.start);
+                dates.get(next).is_some_and(|date| date.start < found.end)
+            };
+            number::scan_typed(text, |found| {
+                if !is_date(&found) {
+                    found.values.iter().for_each(|value| mark(value, found.start, found.end));
+                }
+            });
+        } else {
+            number::scan(text, |found| {
+                let spelled = &text[found.start..found.end];
+                let others = found.values.iter().filter(|value| *value != spelled);
+                others.for_each(|value| mark(value, found.start, found.end));
+            });
+        }
         marks.sort_unstable();
         let squeezed = Squeezed::of(text);
         if let Some(view) = views.first_mut() {
             view.dates = dates;
         }
-        TextIndex { squeezed, marks, views }
+        TextIndex { squeezed, marks, views, typed }
     }
 
     /// Returns the approximate number of bytes in memory.
     pub fn bytes(&self) -> usize {
         let views: usize = self.views.iter().map(|view| view.text.len() + view.words.len() * 8).sum();
-        views * 2 + self.marks.len() * 16
+        views * 2 + self.marks.len() * 16 + self.typed.as_ref().map_or(0, String::len)
     }
 
     /// Returns the places of a pattern as it is, or as it is after the decoding of one view.
-    pub(super) fn find(&self, pattern: &Pattern) -> Option<Found> {
+    pub(super) fn find(&self, pattern: &Pattern) -> Option<Occurrence> {
         self.views.iter().find_map(|view| {
             let roles: Vec<Role> =
                 view.find(pattern).take(MAX_MATCHES).map(|place| view.role(&place)).collect();
-            (!roles.is_empty()).then(|| Found { steps: view.steps.clone(), spelling: None, roles })
+            (!roles.is_empty()).then(|| Occurrence { steps: view.steps.clone(), spelling: None, roles })
         })
     }
 
@@ -234,7 +249,7 @@ impl TextIndex {
         &self,
         values: impl IntoIterator<Item = &'a String>,
         spelling: &'static str,
-    ) -> Option<Found> {
+    ) -> Option<Occurrence> {
         let view = self.views.first()?;
         let mut roles = Vec::new();
         for value in values {
@@ -243,11 +258,11 @@ impl TextIndex {
             let same = self.marks[from..].iter().take_while(|(mark, ..)| *mark == hash).take(MAX_MATCHES);
             roles.extend(same.map(|(_, start, end)| view.role(&(*start as usize..*end as usize))));
         }
-        (!roles.is_empty()).then(|| Found { steps: Vec::new(), spelling: Some(spelling), roles })
+        (!roles.is_empty()).then(|| Occurrence { steps: Vec::new(), spelling: Some(spelling), roles })
     }
 
     /// Returns the place of an address or identifier that is written with other blanks and punctuation.
-    pub(super) fn find_apart(&self, squeezed: &str) -> Option<Found> {
+    pub(super) fn find_apart(&self, squeezed: &str) -> Option<Occurrence> {
         let view = self.views.first().filter(|_| squeezed.len() >= MIN_SQUEEZED_LEN)?;
         let place = self.squeezed.find(squeezed, &view.text)?;
         let is_whole = text::is_apart(&view.text, place.start, place.end)
@@ -258,7 +273,7 @@ impl TextIndex {
         // The usual groups of an account are read aloud; an address with blanks hides itself.
         let is_grouped = squeezed.bytes().filter(u8::is_ascii_digit).count() * 2 > squeezed.len();
         let role = if is_grouped { view.role(&place) } else { Role::Spoken };
-        Some(Found { steps: Vec::new(), spelling: Some("spelled apart"), roles: vec![role] })
+        Some(Occurrence { steps: Vec::new(), spelling: Some("spelled apart"), roles: vec![role] })
     }
 
     /// Returns the roles of these words in the text itself, with no encoding decoded.
@@ -267,16 +282,61 @@ impl TextIndex {
         found.filter(|found| found.steps.is_empty()).map(|found| found.roles).unwrap_or_default()
     }
 
-    /// Returns whether the text holds these words, or this number or date in any spelling.
-    pub(super) fn holds(&self, words: &str) -> bool {
-        Pattern::of(words).is_some_and(|pattern| self.find(&pattern).is_some())
-            || self.holds_value(&number::values(words))
+    /// Returns whether the text holds these words, or this number or date in any spelling. Of a user's own words, it
+    /// holds only whole tokens.
+    pub fn holds(&self, words: &str) -> bool {
+        let values = match self.typed {
+            Some(_) => number::typed_value(words).into_iter().collect(),
+            None => number::values(words),
+        };
+        Pattern::of(words).is_some_and(|pattern| self.find(&pattern).is_some()) || self.holds_value(&values)
     }
 
+    /// Returns whether the text holds any of these numbers, in any spelling.
     pub(super) fn holds_value(&self, values: &[String]) -> bool {
-        self.find_value(values, "").is_some()
-            || values.iter().any(|value| {
-                Pattern::of_normalised(value.clone()).is_some_and(|pattern| self.find(&pattern).is_some())
-            })
+        let is_spelled = |value: &String| {
+            Pattern::of_normalised(value.clone()).is_some_and(|pattern| self.find(&pattern).is_some())
+        };
+        self.find_value(values, "").is_some() || (self.typed.is_none() && values.iter().any(is_spelled))
     }
+
+    /// Returns the text as the user typed it, if it is the user's own.
+    pub(super) fn typed(&self) -> &str {
+        self.typed.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the identifiers of the records in the text.
+    pub(super) fn handles(&self) -> impl Iterator<Item = &str> {
+        self.views.first().into_iter().flat_map(|view| passage::handles(&view.text))
+    }
+
+    /// Returns the entries of the text, if it is a plain list of names.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &str> {
+        let list = self.views.first().filter(|view| view.is_list);
+        list.into_iter().flat_map(|view| passage::entries(&view.text, &view.spoken))
+    }
+}
+
+/// Returns a text with a blank between an address and a sentence that begins right after its point, as in
+/// `www.a.example.They write`.
+fn apart(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('.') {
+        let (before, after) = rest.split_at(at + 1);
+        out.push_str(before);
+        let word = after.find(|c: char| !c.is_alphabetic()).unwrap_or(after.len());
+        let (word, next) = after.split_at(word);
+        let mut letters = word.chars();
+        let is_sentence = letters.next().is_some_and(char::is_uppercase)
+            && word.len() > 1
+            && letters.all(char::is_lowercase)
+            && next.strip_prefix(' ').is_some_and(|next| next.starts_with(char::is_lowercase));
+        if is_sentence && before[..at].ends_with(char::is_alphanumeric) {
+            out.push(' ');
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }

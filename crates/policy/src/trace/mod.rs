@@ -2,7 +2,8 @@
 //!
 //! A trace tells the person who is asked that, for example, a recipient came from a document, even if it was encoded
 //! there. Words that the user gave have no trace. Neither has a value in an item that the user named, unless it stands
-//! there in an order ([`passage`]). Traces are evidence, not the rule: the questions follow from provenance, which no
+//! there in an order ([`passage`]). Such an item gives a destination only in a field of its own, and only if the user
+//! gives none. Traces are evidence, not the rule: the questions follow from provenance, which no
 //! unknown encoding can fool. So the search may be bounded, and there are limits on the number of traces.
 
 mod date;
@@ -19,13 +20,13 @@ mod view;
 
 use std::collections::BTreeMap;
 
-use kernel::proposal::{ArgumentGiver, Giver, Trace, Value, place};
+use kernel::proposal::{ArgumentGiver, Giver, Trace, Value, source_name};
 
 pub use index::TextIndex;
-pub use naming::is_named;
+pub use naming::{Naming, naming_of};
 pub use readable::{readable, readable_text};
 
-use index::{Found, Pattern};
+use index::{Occurrence, Pattern};
 use needle::{Leaf, Needle, Rank};
 use passage::Role;
 
@@ -49,8 +50,8 @@ pub struct Reading<'a> {
     pub call: Option<&'a str>,
     /// The index of the text, as the model has seen it.
     pub index: &'a TextIndex,
-    /// Whether the user's words name exactly this document or result ([`is_named`]).
-    pub is_named: bool,
+    /// The way in which the user's words name this document or result.
+    pub naming: Naming,
 }
 
 /// Everything from which the words of a call can come.
@@ -66,9 +67,9 @@ pub struct Sources<'a> {
     pub leaves: bool,
 }
 
-/// The result of a search.
+/// The sources of a call's arguments: the result of a search.
 #[derive(Debug, Default, PartialEq)]
-pub struct Traced {
+pub struct Attribution {
     /// The places where the run has read words that the user did not give, the most telling first.
     pub traces: Vec<Trace>,
     /// The giver of each argument.
@@ -135,7 +136,7 @@ const DESTINATIONS: &[&str] = &[
 
 /// Returns the traces and the givers of `args`, pairs of a parameter's name and its argument. Case and white space are
 /// ignored. Numbers and dates are found in their usual spellings. The usual encodings are decoded on both sides.
-pub fn trace<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>, sources: &Sources<'_>) -> Traced {
+pub fn trace<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>, sources: &Sources<'_>) -> Attribution {
     let leaves = needle::leaves(args);
     let needles = needle::all(&leaves);
     let is_given: Vec<bool> = leaves.iter().map(|leaf| is_given(&leaf.text, sources.given)).collect();
@@ -152,10 +153,11 @@ pub fn trace<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>, sources: 
             continue;
         }
         // The user's own words are not foreign, even as a part of something longer.
-        if sources.given.find(&needle.pattern).is_some() || is_given_value(needle, sources.given) {
+        if is_given_part(needle, sources.given) || is_given_value(needle, sources.given) {
             continue;
         }
-        let matches = Matches::of(needle, sources);
+        let is_destination = leaves.get(needle.leaf).is_some_and(|leaf| is_for_destination(leaf, needle));
+        let matches = Matches::of(needle, sources, is_destination);
         outcome.add(needle, &matches);
         if matches.all.is_empty() && sources.leaves && needle.rank.is_address() && needle.steps.is_empty() {
             outcome.invented.push(needle.shown.clone());
@@ -179,7 +181,7 @@ pub fn trace<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>, sources: 
             giver: if is_given { Giver::User { named: None } } else { outcome.giver() },
         })
         .collect();
-    Traced { traces, givers }
+    Attribution { traces, givers }
 }
 
 /// Returns whether a whole value stands in the user's own words: its words, or the number or all dates and times that
@@ -201,9 +203,15 @@ fn holds_moment(moment: &date::Moment, given: &TextIndex) -> bool {
     given.find_value(moment.values.iter().chain(&yearless), "").is_some()
 }
 
+/// Returns whether the words of a part stand in the user's own words. A number has its sign there.
+fn is_given_part(needle: &Needle, given: &TextIndex) -> bool {
+    let is_negative = needle.typed_number.as_ref().is_some_and(|number| number.starts_with('-'));
+    !is_negative && given.find(&needle.pattern).is_some()
+}
+
 /// Returns whether a part is a number or date that the user gave in another spelling.
 fn is_given_value(needle: &Needle, given: &TextIndex) -> bool {
-    given.holds_value(&needle.numbers)
+    given.holds_value(needle.typed_number.as_slice())
         || (!needle.moments.is_empty()
             && needle.moments.iter().all(|values| given.find_value(values, "").is_some()))
         // The time of a new appointment is often worked out, so its date decides.
@@ -229,7 +237,7 @@ struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    fn of(needle: &'a Needle, sources: &Sources<'a>) -> Matches<'a> {
+    fn of(needle: &'a Needle, sources: &Sources<'a>, is_destination: bool) -> Matches<'a> {
         let mirrored = needle.mirrored();
         let found = sources.readings.iter().filter_map(|reading| {
             let mut found = locate(needle, &mirrored, reading.index)?;
@@ -239,15 +247,21 @@ impl<'a> Matches<'a> {
             if found.roles.is_empty() {
                 return None;
             }
-            let is_order = |role: &Role| match role {
-                Role::Spoken => true,
-                // A date is no destination, and many sentences about dates begin with such a verb.
-                Role::Ordered(verb) => needle.moments.is_empty() && !sources.given.holds(verb),
-                _ => false,
+            let is_ordered = found.roles.iter().any(|role| role.is_order());
+            let vouches = |role: &Role| match role {
+                Role::Spoken | Role::Ordered => false,
+                Role::Entry => naming::vouches_for_entries(reading, sources.given),
+                Role::Handle => {
+                    naming::vouches_for_handles(reading, sources.given)
+                        && form(&needle.pattern.text).is_none()
+                }
+                Role::Field => {
+                    reading.naming.vouches_for_values()
+                        && !(is_destination && gives_destination(sources.given, &needle.pattern.text))
+                }
+                Role::Line | Role::Plain => reading.naming.vouches_for_values() && !is_destination,
             };
-            let is_ordered = found.roles.iter().any(is_order);
-            let is_listed = found.roles.iter().any(|role| matches!(role, Role::Entry | Role::Handle));
-            let is_vouched = !is_ordered && needle.steps.is_empty() && (reading.is_named || is_listed);
+            let is_vouched = !is_ordered && needle.steps.is_empty() && found.roles.iter().any(vouches);
             Some(NeedleMatch { how: how(needle, &found), needle, reading, is_ordered, is_vouched })
         });
         Matches { all: found.collect() }
@@ -266,7 +280,11 @@ impl<'a> Matches<'a> {
 
 /// Returns the places of a needle in a text: as it is, as the same number or date in another spelling, with other
 /// blanks and punctuation, or in a spelling that is its own inverse.
-fn locate(needle: &Needle, mirrored: &[(Pattern, Vec<&'static str>)], index: &TextIndex) -> Option<Found> {
+fn locate(
+    needle: &Needle,
+    mirrored: &[(Pattern, Vec<&'static str>)],
+    index: &TextIndex,
+) -> Option<Occurrence> {
     index
         .find(&needle.pattern)
         .or_else(|| index.find_value(&needle.numbers, "the number, spelled otherwise"))
@@ -274,7 +292,7 @@ fn locate(needle: &Needle, mirrored: &[(Pattern, Vec<&'static str>)], index: &Te
             // All dates and times of a value must stand there, or at least its date.
             let mut moments = needle.moments.iter().filter(|values| !values[0].starts_with('T')).peekable();
             moments.peek()?;
-            let found: Option<Vec<Found>> =
+            let found: Option<Vec<Occurrence>> =
                 moments.map(|values| index.find_value(values, "the date, spelled otherwise")).collect();
             found?.into_iter().next()
         })
@@ -283,7 +301,7 @@ fn locate(needle: &Needle, mirrored: &[(Pattern, Vec<&'static str>)], index: &Te
             mirrored.iter().find_map(|(pattern, steps)| {
                 let found = index.find(pattern)?;
                 let steps = found.steps.iter().chain(steps).copied().collect();
-                Some(Found { steps, spelling: None, roles: vec![Role::Spoken] })
+                Some(Occurrence { steps, spelling: None, roles: vec![Role::Spoken] })
             })
         })
 }
@@ -312,10 +330,11 @@ impl LeafOutcome {
             needle.is_whole() && !is_ordered && matches.all.iter().any(|found| found.is_vouched);
         self.has_address |= needle.rank.is_address() && !matches.all.is_empty();
         for found in &matches.all {
-            let place = place(found.reading.name, found.reading.call);
+            let place = source_name(found.reading.name, found.reading.call);
             if needle.is_whole() {
                 self.is_whole = true;
-                if found.is_vouched && found.reading.is_named && !is_ordered && self.named.is_none() {
+                let is_named = !matches!(found.reading.naming, Naming::None | Naming::Made);
+                if found.is_vouched && is_named && !is_ordered && self.named.is_none() {
                     self.named = Some(place.clone());
                 }
             }
@@ -346,7 +365,8 @@ fn invented(leaf: &Leaf, outcome: &LeafOutcome, sources: &Sources<'_>, traces: &
     let is_digits = !leaf.is_number && text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_short = text.chars().count() <= 64 && text.split_whitespace().count() <= 3;
     let has_word = text.chars().filter(|c| c.is_alphanumeric()).nth(1).is_some();
-    let is_destination = is_destination(&leaf.argument) && is_short && has_word;
+    let is_destination =
+        (is_destination(&leaf.argument) || is_destination(&leaf.key)) && is_short && has_word;
     if outcome.places.is_empty() && made_up.is_empty() && (is_digits || is_destination) {
         made_up.push(text.to_owned());
     }
@@ -365,6 +385,11 @@ fn invented(leaf: &Leaf, outcome: &LeafOutcome, sources: &Sources<'_>, traces: &
 
 /// Returns whether a parameter with this name takes a destination.
 fn is_destination(name: &str) -> bool {
+    words_of_name(name).iter().any(|word| DESTINATIONS.contains(&word.as_str()))
+}
+
+/// Returns the words in the name of a parameter or a method, in lower case.
+fn words_of_name(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     for part in name.split(|c: char| !c.is_alphanumeric()) {
         let mut word = String::new();
@@ -376,11 +401,75 @@ fn is_destination(name: &str) -> bool {
         }
         words.push(word);
     }
-    words.iter().any(|word| DESTINATIONS.contains(&word.as_str()))
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The minimum number of digits of an account or a telephone.
+const MIN_ACCOUNT_DIGITS: usize = 8;
+
+/// A kind of destination that can be told by its form.
+#[derive(PartialEq)]
+enum Form {
+    /// The address of a mailbox.
+    Mail,
+    /// The address of a page or a host, or a path.
+    Place,
+    /// An account or a telephone.
+    Account,
+}
+
+/// Returns the form of a text that is a destination by itself, whatever parameter takes it.
+fn form(text: &str) -> Option<Form> {
+    let text = text.trim();
+    if needle::addresses(text).any(|found| found.len() == text.len()) {
+        return Some(Form::Mail);
+    }
+    let is_alphabetic = |c: char| c.is_alphabetic();
+    let is_one_word = !text.contains(char::is_whitespace);
+    let has_point = text.trim_matches('.').contains('.') && text.contains(is_alphabetic);
+    if is_one_word && (text.contains('/') || has_point) && date::only_moments(text).is_empty() {
+        return Some(Form::Place);
+    }
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let is_account = digits >= MIN_ACCOUNT_DIGITS
+        && digits * 2 >= text.chars().filter(|c| c.is_alphanumeric()).count()
+        && date::only_moments(text).is_empty();
+    is_account.then_some(Form::Account)
+}
+
+/// Returns whether a part of an argument is a destination: by its parameter, or by its form.
+fn is_for_destination(leaf: &Leaf, needle: &Needle) -> bool {
+    let text = &needle.pattern.text;
+    let is_whole = needle.rank.is_whole();
+    needle.rank.is_address()
+        || form(text).is_some()
+        || (is_whole && (is_destination(&leaf.key) || is_destination(&leaf.argument)))
+}
+
+/// Returns whether the user's own words give a destination of the same form.
+fn gives_destination(given: &TextIndex, text: &str) -> bool {
+    let Some(wanted) = form(text) else { return false };
+    let typed = given.typed();
+    match wanted {
+        Form::Mail => needle::addresses(typed).next().is_some(),
+        // A path that the user names is the very item that is read.
+        Form::Place => needle::pages(typed).next().is_some(),
+        Form::Account => {
+            let is_sign = |c: char| c.is_whitespace() || "<>()[]{}\"'`,;|".contains(c);
+            let mut has_account = typed.split(is_sign).any(|word| form(word) == Some(Form::Account));
+            number::scan(typed, |number| {
+                let is_long = number.values.iter().any(|value| value.len() >= MIN_ACCOUNT_DIGITS);
+                let spelled = typed.get(number.start..number.end).unwrap_or_default();
+                has_account |= is_long && date::only_moments(spelled).is_empty();
+            });
+            has_account
+        }
+    }
 }
 
 /// Returns the way in which a needle is written in a document, in words.
-fn how(needle: &Needle, found: &Found) -> String {
+fn how(needle: &Needle, found: &Occurrence) -> String {
     let steps: Vec<&str> = found.steps.iter().copied().chain(found.spelling).collect();
     let how = if steps.is_empty() { "as written".to_owned() } else { steps.join(", then ") };
     match needle.steps.as_slice() {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use kernel::proposal::Value;
 
+use super::decode::SET_APART;
 use super::index::{MIN_SQUEEZED_LEN, Pattern};
 use super::text::{normalise, squeeze};
 use super::view::{self, Budget};
@@ -51,6 +52,8 @@ impl Rank {
 pub(super) struct Leaf {
     /// The name of the parameter.
     pub(super) argument: String,
+    /// The name of the field or parameter that holds the value.
+    pub(super) key: String,
     /// The value as text.
     pub(super) text: String,
     /// Whether the argument has further values.
@@ -73,8 +76,10 @@ pub(super) struct Needle {
     pub(super) rank: Rank,
     /// The encodings that were decoded in the argument to find the part.
     pub(super) steps: Vec<&'static str>,
-    /// The numbers that the part can mean.
+    /// The numbers that the part can mean, without signs.
     pub(super) numbers: Vec<String>,
+    /// The number that a person would mean by the part, with its sign.
+    pub(super) typed_number: Option<String>,
     /// The dates and times that the part means, each in all its meanings.
     pub(super) moments: Vec<Vec<String>>,
     /// The letters and digits of the part, if it is an address or an identifier.
@@ -148,7 +153,7 @@ const PHRASE_WORDS: usize = 5;
 pub(super) fn leaves<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Leaf> {
     let mut leaves = Vec::new();
     for (argument, value) in args {
-        gather(argument, value, false, &mut leaves);
+        gather(argument, argument, value, false, &mut leaves);
     }
     leaves.sort_by_key(|leaf: &Leaf| leaf.is_label);
     leaves.truncate(MAX_LEAVES);
@@ -156,32 +161,34 @@ pub(super) fn leaves<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -
 }
 
 /// Collects every value in an argument, and the names of fields, because a model chooses those as well.
-fn gather(argument: &str, value: &Value, is_element: bool, leaves: &mut Vec<Leaf>) {
+fn gather(argument: &str, key: &str, value: &Value, is_element: bool, leaves: &mut Vec<Leaf>) {
     let mut push = |text: String, is_label: bool, is_number: bool| {
         if !text.trim().is_empty() {
-            leaves.push(Leaf { argument: argument.to_owned(), text, is_element, is_label, is_number });
+            let (argument, key) = (argument.to_owned(), key.to_owned());
+            leaves.push(Leaf { argument, key, text, is_element, is_label, is_number });
         }
     };
     match value {
         Value::String(text) => push(text.to_str_lossy().into_owned(), false, false),
         Value::Bytes(bytes) => push(String::from_utf8_lossy(bytes).into_owned(), false, false),
         Value::Number(number) if number.is_finite() => push(number::of_double(*number), false, true),
-        Value::BigInt(number) => push(number.to_string().trim_start_matches('-').to_owned(), false, true),
+        Value::BigInt(number) => push(number.to_string(), false, true),
         Value::Array(elements) => {
-            elements.iter().for_each(|element| gather(argument, element, true, leaves));
+            elements.iter().for_each(|element| gather(argument, key, element, true, leaves));
         }
         Value::Record(fields) => fields.iter().for_each(|(name, field)| {
             let label = name.to_str_lossy().into_owned();
             leaves.push(Leaf {
                 argument: argument.to_owned(),
-                text: label,
+                key: key.to_owned(),
+                text: label.clone(),
                 is_element: true,
                 is_label: true,
                 is_number: false,
             });
-            gather(argument, field, true, leaves);
+            gather(argument, &label, field, true, leaves);
         }),
-        Value::Tagged(tagged) => gather(argument, tagged.payload(), true, leaves),
+        Value::Tagged(tagged) => gather(argument, key, tagged.payload(), true, leaves),
         _ => {}
     }
 }
@@ -198,7 +205,10 @@ pub(super) fn all(leaves: &[Leaf]) -> Vec<Needle> {
                 let is_meant = match rank {
                     // Words such as "at" in prose produce texts that only look like addresses.
                     _ if rank.is_address() => is_plain || needle.pattern.text.contains('.'),
-                    Rank::Whole | Rank::WholeNumber if is_plain => is_telling(&needle.pattern.text),
+                    // Letters that are set apart are not so by chance.
+                    Rank::Whole | Rank::WholeNumber if is_plain || view.steps == [SET_APART] => {
+                        is_telling(&needle.pattern.text)
+                    }
                     Rank::Number => true,
                     _ => (MIN_LEN..=MAX_LEN).contains(&needle.pattern.text.len()),
                 };
@@ -224,7 +234,8 @@ fn is_telling(text: &str) -> bool {
 }
 
 fn needle(leaf: usize, of: &Leaf, rank: Rank, shown: &str, steps: &[&'static str]) -> Option<Needle> {
-    let text = normalise(shown);
+    // A text that was read may set the sign apart.
+    let text = normalise(if of.is_number { shown.trim_start_matches('-') } else { shown });
     let is_plain_whole = rank.is_whole() && steps.is_empty();
     let moments: Vec<Vec<String>> = match is_plain_whole || rank == Rank::Number {
         true => date::only_moments(&text).into_iter().map(with_yearless).collect(),
@@ -234,6 +245,7 @@ fn needle(leaf: usize, of: &Leaf, rank: Rank, shown: &str, steps: &[&'static str
         true => number::values(&text),
         false => Vec::new(),
     };
+    let typed_number = number::typed_value(shown).filter(|_| !numbers.is_empty());
     let squeezed = Some(squeeze(&text)).filter(|text| {
         let has_digits = text.bytes().filter(u8::is_ascii_digit).count() >= 4;
         moments.is_empty()
@@ -253,6 +265,7 @@ fn needle(leaf: usize, of: &Leaf, rank: Rank, shown: &str, steps: &[&'static str
         rank,
         steps,
         numbers,
+        typed_number,
         moments,
         squeezed,
     })

@@ -143,6 +143,77 @@ pub(super) fn is_whole_name(text: &str, start: usize, end: usize) -> bool {
     !goes_on && !begins_before
 }
 
+/// Returns whether a match from `start` to `end` begins and ends with a whole token of a text that a person typed: with
+/// nothing around it but blanks, quotes, brackets and the punctuation of a sentence. So `b.example` is no token of
+/// `a@b.example`, and `5` is none of `-5`. The name of a field or a scheme may stand right before it, as in `to:ann`.
+pub(super) fn is_whole_token(text: &str, start: usize, end: usize) -> bool {
+    let inside = &text[start..end];
+    let (before, after) = (&text[..start], &text[end..]);
+    let from = before.char_indices().rev().find(|(at, c)| is_opening(before, *at, *c));
+    let ahead = from.map_or(before, |(at, c)| &before[at + c.len_utf8()..]);
+    let behind = after.char_indices().find(|(at, c)| is_closing(after, *at, *c));
+    let behind = behind.map_or(after, |(at, _)| &after[..at]);
+    let is_number = inside.starts_with(|c: char| c.is_ascii_digit());
+    let glued = |c: char, other: Option<char>| stands_alone(c) || other.is_some_and(stands_alone);
+    let first = inside.chars().next().is_some_and(|c| glued(c, before.chars().next_back()));
+    let last = inside.chars().next_back().is_some_and(|c| glued(c, after.chars().next()));
+    (first || leads_in(ahead, is_number)) && (last || leads_out(behind, inside))
+}
+
+/// Returns whether a character ends the text before a token.
+fn is_opening(before: &str, at: usize, c: char) -> bool {
+    match c {
+        // An apostrophe within a word is a part of the word.
+        '\'' | '’' => !before[..at].chars().next_back().is_some_and(char::is_alphanumeric),
+        '"' | '`' | '(' | '[' | '{' | '<' | '>' | ',' | ';' | '|' => true,
+        '−' => false,
+        _ => is_gap(c),
+    }
+}
+
+/// Returns whether a character begins the text after a token.
+fn is_closing(after: &str, at: usize, c: char) -> bool {
+    match c {
+        '\'' | '’' => {
+            let rest = &after[at + c.len_utf8()..];
+            let rest = rest.strip_prefix('s').unwrap_or(rest);
+            !rest.starts_with(char::is_alphanumeric)
+        }
+        '"' | '`' | ')' | ']' | '}' | '>' | '<' | ',' | ';' | '|' => true,
+        _ => is_gap(c),
+    }
+}
+
+/// Returns whether a character is a blank, a separator, or a sign outside of addresses and names.
+fn is_gap(c: char) -> bool {
+    c.is_whitespace() || c == FIELD || stands_alone(c) || (!c.is_ascii() && !c.is_alphanumeric())
+}
+
+/// The names of fields that a person may write right before a value.
+const FIELDS: &[&str] = &[
+    "to", "cc", "bcc", "from", "email", "e-mail", "mail", "mailto", "address", "iban", "account", "url",
+    "link", "channel", "amount", "total", "id", "date", "subject", "title", "name", "file", "path",
+];
+
+/// Returns whether the text right before a token is no part of it.
+fn leads_in(ahead: &str, is_number: bool) -> bool {
+    let rest = ahead.trim_end_matches(['#', '@', '$', '*', '~', '+', '…', '.']);
+    let rest = if is_number { rest } else { rest.trim_start_matches('-') };
+    let is_field = |name: &str| FIELDS.contains(&name);
+    rest.is_empty()
+        || rest
+            .strip_suffix("://")
+            .is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        || (rest.len() == ahead.len() && rest.strip_suffix([':', '=']).is_some_and(is_field))
+}
+
+/// Returns whether the text right after a token is no part of it.
+fn leads_out(behind: &str, inside: &str) -> bool {
+    let is_place = inside.contains(['.', '/']);
+    let behind = if is_place { behind.strip_prefix('/').unwrap_or(behind) } else { behind };
+    behind.chars().all(|c| ".:!?…*%~-$".contains(c))
+}
+
 /// The letters and digits of a normalised text, without all other characters, and their places in that text.
 pub(super) struct Squeezed {
     text: String,
@@ -207,6 +278,40 @@ mod tests {
         ] {
             let words: Vec<&str> = WordRanges::of(text).map(|range| &text[range]).collect();
             assert_eq!(words, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn part_of_a_typed_token_is_no_whole_token() {
+        for (text, inside, expected) in [
+            ("write to ann.smith@example.com.au now", "ann.smith@example.com", false),
+            ("write to ann.smith@example.com.", "ann.smith@example.com", true),
+            ("write to ann.smith@example.com", "smith@example.com", false),
+            ("write to ann@mail.example.com", "example.com", false),
+            ("write to o'brien@example.com", "brien@example.com", false),
+            ("write to evil-example.com", "example.com", false),
+            ("see https://p.example/q/", "p.example/q", true),
+            ("see https://p.example/q/r", "p.example/q", false),
+            ("see https://p.example/q?r=1", "p.example/q", false),
+            ("see https://u@p.example/q", "p.example/q", false),
+            ("see (p.example/q), then", "p.example/q", true),
+            ("read docs/a.txt", "a.txt", false),
+            ("read docs/a.txt", "docs/a.txt", true),
+            ("read docs/a.txt.bak", "docs/a.txt", false),
+            ("mailto:ann@b.example", "ann@b.example", true),
+            ("to=ann@b.example", "ann@b.example", true),
+            ("alice's page, 'bob' and #general!", "alice", true),
+            ("alice's page, 'bob' and #general!", "bob", true),
+            ("alice's page, 'bob' and #general!", "general", true),
+            ("dora-website", "dora", false),
+            ("order ref77-b", "ref77", false),
+            ("it is -5 now", "5", false),
+            ("it is −5 now", "5", false),
+            ("give 5% or $5", "5", true),
+            ("请写信给ann@b.example。", "ann@b.example", true),
+        ] {
+            let start = text.find(inside).unwrap();
+            assert_eq!(is_whole_token(text, start, start + inside.len()), expected, "{inside} in {text}");
         }
     }
 

@@ -146,7 +146,7 @@ fn call(known: &ObjectNames, proposal: &Proposal) -> Markup {
             h3 { "Where its words came from" }
             ul { @for trace in &proposal.traces {
                 li { (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.clone()))) "” from "
-                    (parts::plain_sentence(&control::show::giver::place(trace))) " (" (parts::word(&trace.how)) ")" }
+                    (parts::plain_sentence(&control::show::giver::source(trace))) " (" (parts::word(&trace.how)) ")" }
             } }
         }
     }
