@@ -274,7 +274,7 @@ fn first(text: &str) -> String {
 
 /// Returns whether a card warns of words that the run has read and the user did not give.
 fn has_warning(entry: &Json) -> bool {
-    has_giver(entry, "document") || entry["traces"].as_array().is_some_and(|traces| !traces.is_empty())
+    entry["traces"].as_array().is_some_and(|traces| !traces.is_empty())
 }
 
 /// Returns whether a card names this giver of an argument.
@@ -361,6 +361,6 @@ mod tests {
         assert!(has_warning(&json!({ "traces": [{}] })));
         let givers = json!({ "traces": [], "givers": [{ "giver": "user" }, { "giver": "nobody" }] });
         assert!(!has_warning(&givers) && has_giver(&givers, "nobody"));
-        assert!(has_warning(&json!({ "givers": [{ "giver": "user" }, { "giver": "document" }] })));
+        assert!(!has_warning(&json!({ "givers": [{ "giver": "user" }, { "giver": "document" }] })));
     }
 }
