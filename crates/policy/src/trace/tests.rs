@@ -317,7 +317,7 @@ fn list_vouches_for_an_entry_if_the_user_names_none() {
 }
 
 #[test]
-fn record_that_nobody_named_gives_no_value() {
+fn unnamed_record_gives_no_value() {
     let records = "- id_: '11'\n  name: a.txt\n- id_: '13'\n  name: b.txt\n";
     check_giver("", Value::from("11"), &[("r", records)], &["r"], &document("r"));
     let named = Giver::User { named: Some("@r".to_owned()) };
