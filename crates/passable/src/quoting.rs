@@ -73,6 +73,12 @@ impl Quoting {
         self
     }
 
+    /// Returns a foreign name in quotation marks. The name cannot end the quotation.
+    pub fn name(text: &str) -> Quoting {
+        let text = text.replace('“', "\\u{201C}").replace('”', "\\u{201D}");
+        Quoting::ours("“").quote(text).and("”")
+    }
+
     /// Returns several sentences as one, with `between` between them as Almoner's own words.
     pub fn joined(all: impl IntoIterator<Item = Quoting>, between: &str) -> Quoting {
         let mut all = all.into_iter();

@@ -431,7 +431,7 @@ fn data_read_elsewhere_needs_approval_to_reach_a_server() {
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(7);
     let card = home.almoner(&["inbox", "2"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(card.contains("reads, and tells the server net its arguments far.echo"), "{card}");
-    assert!(card.contains("the server net is told “periwinkle”, which stands in mail/a.txt"), "{card}");
+    assert!(card.contains("the server net is told “periwinkle”, which stands in “mail/a.txt”"), "{card}");
     let read = json!({ "name": "mail_read", "arguments": { "path": "a.txt" } });
     script(&home, &[read, echo("weather")]);
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(0);

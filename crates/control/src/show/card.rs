@@ -332,7 +332,7 @@ impl CardEntry {
             gist = match raw.lines().count() {
                 lines if lines > 1 => gist.and(format!(" of {lines} lines")),
                 _ if raw.len() > MAX_GIST_BYTES => gist.and(format!(" of {} bytes", raw.len())),
-                _ => gist.and(" ").then(&giver::name(raw)),
+                _ => gist.and(" ").then(&Quoting::name(raw)),
             };
         }
         if self.arguments.len() > MAX_IN_GIST {

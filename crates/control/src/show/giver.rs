@@ -22,12 +22,12 @@ pub fn quoting(giver: &Giver) -> Quoting {
     match giver {
         Giver::User { named: None } => "from you".into(),
         Giver::User { named: Some(place) } => {
-            Quoting::ours("from a text that you named: ").then(&name(place))
+            Quoting::ours("from a text that you named: ").then(&Quoting::name(place))
         }
         Giver::Document { places, is_whole } => {
             let from = if *is_whole { "from " } else { "partly from " };
             let kind = if places.len() == 1 { "the text " } else { "the texts " };
-            let named = places.iter().take(MAX_PLACES).map(|place| name(place));
+            let named = places.iter().take(MAX_PLACES).map(|place| Quoting::name(place));
             let listed = Quoting::ours([from, kind].concat()).then(&Quoting::joined(named, ", "));
             match places.len().saturating_sub(MAX_PLACES) {
                 0 => listed,
@@ -43,15 +43,9 @@ pub fn source(trace: &Trace) -> Quoting {
     // The model's own name is no text that was read.
     match (trace.how == NOT_READ, trace.call.is_some()) {
         (true, _) => Quoting::theirs(&trace.document),
-        (false, true) => Quoting::ours("the result of ").then(&name(&trace.source_name())),
-        (false, false) => Quoting::ours("the text ").then(&name(&trace.source_name())),
+        (false, true) => Quoting::ours("the result of ").then(&Quoting::name(&trace.source_name())),
+        (false, false) => Quoting::ours("the text ").then(&Quoting::name(&trace.source_name())),
     }
-}
-
-/// Returns a foreign name in quotation marks. The name cannot end the quotation.
-pub(super) fn name(text: &str) -> Quoting {
-    let text = text.replace('“', "\\u{201C}").replace('”', "\\u{201D}");
-    Quoting::ours("“").quote(text).and("”")
 }
 
 /// Returns the sentence about a call all of whose arguments the model made, if there is more than one.
@@ -81,7 +75,7 @@ pub fn of_parts<'a>(givers: &'a [ArgumentGiver], argument: &str) -> Vec<(&'a str
 
 /// Returns a part of an argument, with its giver in words.
 pub fn of_part(part: &str, giver: &Giver) -> Quoting {
-    name(part).and(" ").then(&quoting(giver))
+    Quoting::name(part).and(" ").then(&quoting(giver))
 }
 
 /// Returns a word for the kind of a giver. Calls look alike only if it is the same.

@@ -6,7 +6,6 @@ use kernel::{MessageNumber, RunNumber};
 use passable::{Quoting, Untrusted, visible_line, visible_name};
 use serde::{Deserialize, Serialize};
 
-use super::giver;
 use super::lines::{self, Marks};
 
 /// The maximum number of rows of a task above the calls of a card. The others follow below the calls.
@@ -77,7 +76,7 @@ impl Task {
         let own =
             (!lines.is_empty()).then(|| TaskPart { title: None, text: Untrusted::new(lines.join("\n")) });
         let of_file = |(name, text): &(String, Untrusted)| {
-            let file = self.files.get(name).map(|file| giver::name(file.raw())).unwrap_or_default();
+            let file = self.files.get(name).map(|file| Quoting::name(file.raw())).unwrap_or_default();
             let title = Quoting::ours(format!("{name}, from the file ")).then(&file).and(":");
             TaskPart { title: Some(title), text: text.clone() }
         };

@@ -92,7 +92,7 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         Source::Model(_) | Source::Host => false,
         Source::Run(_) | Source::Agent(_) => true,
     };
-    let sources: Vec<String> =
+    let sources: Vec<Quoting> =
         proposal.provenance.untrusted().filter(is_elsewhere).take(3).map(named).collect();
     if sources.is_empty() {
         return None;
@@ -107,11 +107,13 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         Some(Ruling::ask(Lift::Operator, finding.allowed(ONLY_A_PERSON)))
     };
     if let Some(trace) = carried {
-        let said = quoting!("{} is told “{}”, which stands in {}", to, trace.text, trace.source_name());
+        let said = quoting!("{} is told “{}”, which stands in ", to, trace.text)
+            .then(&Quoting::name(&trace.source_name()));
         return ask_about(said, &trace.argument, &trace.text);
     }
     if let Some((argument, place)) = from_item(&proposal.givers, is_foreign) {
-        let said = quoting!("{} is told the words of `{}`, which stand in {}", to, argument, place);
+        let said = quoting!("{} is told the words of `{}`, which stand in ", to, argument)
+            .then(&Quoting::name(place));
         return ask_about(said, argument, place);
     }
     let passes_on = context.facts.outlet.as_ref().is_some_and(|outlet| outlet.home.is_none());
@@ -119,7 +121,7 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         let said = quoting!("{} is told ", to).and(what).and(", and the run has read ");
         return Some(Ruling::ask(
             Lift::Operator,
-            Finding::new("egress/tells", said.quote(sources.join(", ")))
+            Finding::new("egress/tells", said.then(&Quoting::joined(sources, ", ")))
                 .at(at)
                 .counter_example(example)
                 .allowed(ONLY_A_PERSON),
@@ -129,7 +131,10 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         Lift::Endowment,
         Finding::new(
             "egress/carries",
-            quoting!("{} is told ", to).and(what).and(", and the run has read ").quote(sources.join(", ")),
+            quoting!("{} is told ", to)
+                .and(what)
+                .and(", and the run has read ")
+                .then(&Quoting::joined(sources, ", ")),
         )
         .at(at)
         .counter_example(example)
@@ -156,11 +161,11 @@ fn from_item(givers: &[ArgumentGiver], is_foreign: impl Fn(&str) -> bool) -> Opt
 /// The way out for a call whose arguments the user did not give.
 const ONLY_A_PERSON: &str = "a person's approval of exactly this call, or arguments that the user gave";
 
-fn named(source: &Source) -> String {
+fn named(source: &Source) -> Quoting {
     match source {
-        Source::Document { name, .. } => visible_line(name).into_owned(),
-        Source::Run(number) => format!("run {number}"),
-        Source::Model(_) | Source::Host | Source::Agent(_) => "another agent's words".to_owned(),
+        Source::Document { name, .. } => Quoting::name(&visible_line(name)),
+        Source::Run(number) => Quoting::ours(format!("run {number}")),
+        Source::Model(_) | Source::Host | Source::Agent(_) => Quoting::ours("another agent's words"),
     }
 }
 

@@ -34,7 +34,7 @@ fn judge(context: &Context<'_>) -> Ruling {
         true => (Lift::Operator, "a person's approval of exactly this call"),
         false => (Lift::Permission, "a person's approval of exactly this call; nothing else lifts this"),
     };
-    let sources: Vec<String> = proposal.provenance.untrusted().map(describe).collect();
+    let sources: Vec<Quoting> = proposal.provenance.untrusted().map(describe).collect();
     let main = Finding::new(
         "provenance/untrusted",
         quoting!(
@@ -45,7 +45,7 @@ fn judge(context: &Context<'_>) -> Ruling {
         .then(&enumerate(&sources)),
     )
     .at("method")
-    .counter_example(sources.join(", "))
+    .counter_example(Quoting::joined(sources, ", ").text())
     .allowed(lifted);
     traced(&proposal.traces).fold(Ruling::ask(lift, main), Ruling::with)
 }
@@ -57,10 +57,13 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
         by_argument.entry(&trace.argument).or_default().push(trace);
     }
     by_argument.into_iter().map(|(argument, traces)| {
-        let places: Vec<String> = traces
+        let places: Vec<Quoting> = traces
             .iter()
             .filter(|trace| trace.how != NOT_READ)
-            .map(|trace| format!("{} ({})", visible_line(&trace.source_name()), visible_line(&trace.how)))
+            .map(|trace| {
+                let name = Quoting::name(&visible_line(&trace.source_name()));
+                name.and(format!(" ({})", visible_line(&trace.how)))
+            })
             .fold(Vec::new(), |mut places, place| {
                 if !places.contains(&place) {
                     places.push(place);
@@ -79,24 +82,25 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn describe(source: &Source) -> String {
+/// Returns a source in words. A document may have any name, such as `the user`, so its name stands in quotation marks.
+fn describe(source: &Source) -> Quoting {
     match source {
-        Source::Host => "the user".to_owned(),
-        Source::Model(name) => format!("the model {}", visible_line(name)),
-        Source::Document { name, .. } => visible_line(name).to_string(),
-        Source::Run(number) => format!("run {number}"),
-        Source::Agent(_) => "another agent".to_owned(),
+        Source::Host => Quoting::ours("the user"),
+        Source::Model(name) => Quoting::ours("the model ").quote(visible_line(name)),
+        Source::Document { name, .. } => Quoting::name(&visible_line(name)),
+        Source::Run(number) => Quoting::ours(format!("run {number}")),
+        Source::Agent(_) => Quoting::ours("another agent"),
     }
 }
 
 /// Returns the first few items by name, and the number of the others.
-fn enumerate(items: &[String]) -> Quoting {
+fn enumerate(items: &[Quoting]) -> Quoting {
     let named = &items[..items.len().min(MAX_NAMED_SOURCES)];
     let more = items.len() - named.len();
-    let listed = |items: &[String]| Quoting::joined(items.iter().map(Quoting::theirs), ", ");
+    let listed = |items: &[Quoting]| Quoting::joined(items.iter().cloned(), ", ");
     match named {
         _ if more > 0 => listed(named).and(format!(" and {more} more")),
-        [all @ .., last] if !all.is_empty() => listed(all).and(" and ").quote(last),
+        [all @ .., last] if !all.is_empty() => listed(all).and(" and ").then(last),
         _ => listed(named),
     }
 }
@@ -146,8 +150,8 @@ mod tests {
         assert_eq!(
             messages,
             [
-                "`out.send` is seen outside or cannot be undone, and what it says may come from mail/5\\u{1B}[2K.eml",
-                "`x@y.example` in `to` stands in mail/5.eml (base64) and mail/2.txt (as written)",
+                "`out.send` is seen outside or cannot be undone, and what it says may come from “mail/5\\u{1B}[2K.eml”",
+                "`x@y.example` in `to` stands in “mail/5.eml” (base64) and “mail/2.txt” (as written)",
             ]
         );
     }
@@ -159,21 +163,23 @@ mod tests {
         let (run, agent) = (|| Source::Run(kernel::RunNumber(9)), || Source::Agent(kernel::Number([1; 32])));
         for (sources, said, all) in [
             (vec![run()], "run r9", "run r9"),
+            // The name of a document reads like words of Almoner.
+            (vec![document("the user”")], "“the user\\u{201D}”", "“the user\\u{201D}”"),
             (vec![agent(), Source::Host], "another agent", "another agent"),
             (
                 vec![model(), document("a"), run()],
-                "the model m\\u{1B}[2K, a and run r9",
-                "the model m\\u{1B}[2K, a, run r9",
+                "the model m\\u{1B}[2K, “a” and run r9",
+                "the model m\\u{1B}[2K, “a”, run r9",
             ),
             (
                 vec![document("a"), document("b"), document("c"), document("d")],
-                "a, b, c and 1 more",
-                "a, b, c, d",
+                "“a”, “b”, “c” and 1 more",
+                "“a”, “b”, “c”, “d”",
             ),
             (
                 vec![document("a"), document("b"), document("c"), run(), agent()],
-                "a, b, c and 2 more",
-                "a, b, c, run r9, another agent",
+                "“a”, “b”, “c” and 2 more",
+                "“a”, “b”, “c”, run r9, another agent",
             ),
         ] {
             let call = Call::new("send").but(|c| c.proposal.provenance.sources.extend(sources));
