@@ -1,6 +1,8 @@
 //! Holes that another program had where it asked for approval: one test each, under the number that `docs/holes.md` gives
 //! it. `cargo xtask tidy` holds the two together.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value as Json, json};
 
 use crate::test_home::{Said, TestHome};
@@ -301,14 +303,24 @@ fn llm_do_20_every_tool_call_passes_the_gates() {
         assert!(offered.contains(name), "`{name}` is not offered: {plan}");
     }
     assert!(offered.iter().all(|word| every.iter().any(|(name, _)| name == word)), "{offered:?}");
-    run(&home, &slots).expect(7);
+    // A call that builds on one that asks is judged after the answer to it.
+    let mut code = run(&home, &slots).expect(7).code;
+    for message in 1..=every.len() {
+        if code != 7 {
+            break;
+        }
+        home.almoner(&["approve", &message.to_string()]).expect(0);
+        code = home.almoner(&["resume", "r1"]).code;
+    }
+    assert_eq!(code, 0);
     let judged = entries(&home, "judged");
-    assert_eq!(judged.len(), every.len());
+    assert!(judged.iter().all(|entry| entry["verdict"]["gates"].is_string()), "{judged:?}");
     let asked = judged.iter().filter(|entry| entry["verdict"]["decision"] == "ask").count();
-    assert_eq!(
-        (asked, judged.iter().filter(|e| e["verdict"]["gates"].is_string()).count()),
-        (7, every.len())
-    );
+    assert!(asked >= 5, "{judged:?}");
+    // Each call of a tool has passed the gates, also the one of a file that an earlier call has moved away.
+    let calls: BTreeSet<_> = judged.iter().map(|entry| entry["proposal"].to_string()).collect();
+    assert_eq!(calls.len(), entries(&home, "proposed").len());
+    assert!(calls.len() >= every.len(), "{judged:?}");
 }
 
 #[test]

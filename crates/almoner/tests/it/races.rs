@@ -90,8 +90,9 @@ fn outcomes(home: &TestHome, run: u64) -> Vec<BTreeMap<String, usize>> {
 
 #[test]
 fn simultaneous_approve_and_deny_have_exactly_one_outcome() {
-    let runs = if is_full() { 5 } else { 1 };
-    const EACH: usize = 200;
+    let runs = if is_full() { 20 } else { 4 };
+    // A run asks about at most so many calls.
+    const EACH: usize = 50;
     let home = home(&(0..EACH).map(send).collect::<Vec<_>>());
     let mut won = [0_usize; 2];
     for _ in 0..runs {
@@ -183,7 +184,8 @@ fn approval_racing_a_cancel_happens_at_most_once() {
 
 #[test]
 fn file_modified_during_a_write_is_never_overwritten() {
-    const FILES: usize = 150;
+    // A run asks about at most so many calls.
+    const FILES: usize = 50;
     let write = |n: usize| {
         let arguments = json!({ "path": format!("{n}.md"), "content": "the run's\n" });
         json!({ "name": "out_write", "arguments": arguments })
@@ -203,7 +205,7 @@ fn file_modified_during_a_write_is_never_overwritten() {
             for n in 0..FILES {
                 together.wait();
                 // Sooner and later around the moment at which the effect happens.
-                thread::sleep(std::time::Duration::from_micros(n as u64 * 67 % 10_000));
+                thread::sleep(std::time::Duration::from_micros(n as u64 * 201 % 10_000));
                 std::fs::rename(home.path(&format!("{n}.new")), home.path(&format!("out/{n}.md"))).unwrap();
             }
         });

@@ -175,6 +175,7 @@ fn foreign_lines_stay_marked_in_a_narrow_window() {
                 "[1] changes",
                 "    path",
                 "    content",
+                "    All of it is from the ",
                 "      │ ",
                 "      ┆ ",
                 "    · ",
