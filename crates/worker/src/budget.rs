@@ -182,7 +182,7 @@ pub(crate) fn time_shortage(run: &Run) -> Shortage {
 pub(crate) fn refusal_shortage(world: &dyn DriverPort, run: &Run) -> Result<Option<Shortage>, Trouble> {
     let questions = questions(world, run)?;
     let Some(most) = questions.most_refused() else { return Ok(None) };
-    let slot = visible_line(&most.slot);
+    let slot = visible_line(most.slot);
     let calls: Vec<String> =
         most.methods.iter().map(|method| format!("`{slot}.{}`", visible_line(method))).collect();
     let be = if calls.len() == 1 { "was" } else { "were" };

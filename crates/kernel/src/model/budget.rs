@@ -23,7 +23,7 @@ pub enum LimitKind {
     Usd,
     /// The time that the run may be at work.
     Wall,
-    /// The number of times that the user refuses calls of one capability.
+    /// The number of times that the user refuses calls of one method, or of one capability.
     Refusals,
     /// The number of calls about which the run asks the user.
     Cards,
@@ -31,8 +31,11 @@ pub enum LimitKind {
     Kept,
 }
 
-/// The number of refusals of calls of one capability after which a run asks whether it shall go on.
+/// The number of refusals of calls of one method after which a run asks whether it shall go on.
 pub const MAX_REFUSALS: u64 = 3;
+
+/// The number of refusals of any calls of one capability after which the run asks whether it may go on.
+pub const MAX_SLOT_REFUSALS: u64 = 2 * MAX_REFUSALS;
 
 /// The maximum number of calls about which a run and the workers that it calls ask the user.
 pub const MAX_CARDS: u64 = 50;

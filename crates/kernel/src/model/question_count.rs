@@ -1,12 +1,12 @@
 //! The count of a run's questions to its user, and of the answers that refuse calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{FormulaId, MessageNumber, RunNumber};
 
-use super::budget::{LimitKind, MAX_CARDS, MAX_REFUSALS};
+use super::budget::{LimitKind, MAX_CARDS, MAX_REFUSALS, MAX_SLOT_REFUSALS};
 
 /// The questions of a run and of all runs below it. The run that the user started counts for its family, and each item
 /// of a batch counts for its own.
@@ -24,19 +24,46 @@ pub struct QuestionCount {
     pub open: Option<FamilyQuestion>,
 }
 
-/// The refusals of calls of one capability, whatever their methods are.
+/// The refusals of calls of one capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalCount {
     /// The capability at the end of all grants. Workers may have it under different names.
     pub capability: FormulaId,
     /// The name of the slot of the last call.
     pub slot: String,
-    /// The methods of the calls.
-    pub methods: BTreeSet<String>,
+    /// The refusals of each method.
+    pub methods: BTreeMap<String, RefusalTally>,
+    /// The refusals of all methods. A run that changes between methods repeats none of them often.
+    pub all: RefusalTally,
+}
+
+/// A number of refusals. Calls that are refused together count once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalTally {
     /// The number of refusals.
     pub times: u64,
-    /// The last refusal. Calls that are refused together count once.
-    pub last: Refusal,
+    /// The last refusal.
+    pub last: Option<Refusal>,
+}
+
+impl RefusalTally {
+    fn add(&mut self, by: Refusal) {
+        if self.last != Some(by) {
+            self.times = self.times.saturating_add(1);
+            self.last = Some(by);
+        }
+    }
+}
+
+/// The calls that were refused too often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedCalls<'a> {
+    /// The name of the slot of the last call.
+    pub slot: &'a str,
+    /// The methods of the calls.
+    pub methods: Vec<&'a str>,
+    /// The number of refusals.
+    pub times: u64,
 }
 
 /// The event with which calls were refused.
@@ -84,26 +111,30 @@ impl QuestionCount {
         MAX_CARDS.saturating_sub(self.cards)
     }
 
-    /// Returns the capability whose calls were refused the most, if that is too often.
-    pub fn most_refused(&self) -> Option<&RefusalCount> {
-        let often = self.refusals.iter().filter(|one| one.times >= MAX_REFUSALS);
-        often.max_by_key(|one| one.times)
+    /// Returns the calls that were refused too often: those of one method, or else those of one capability.
+    pub fn most_refused(&self) -> Option<RefusedCalls<'_>> {
+        let methods = self.refusals.iter().flat_map(|one| {
+            one.methods.iter().map(|(method, tally)| (one.slot.as_str(), vec![method.as_str()], tally.times))
+        });
+        let slots = self.refusals.iter().map(|one| {
+            (one.slot.as_str(), one.methods.keys().map(String::as_str).collect(), one.all.times)
+        });
+        let often = methods.filter(|(.., times)| *times >= MAX_REFUSALS).max_by_key(|(.., times)| *times);
+        let all = || slots.filter(|(.., times)| *times >= MAX_SLOT_REFUSALS).max_by_key(|(.., times)| *times);
+        often.or_else(all).map(|(slot, methods, times)| RefusedCalls { slot, methods, times })
     }
 
     /// Counts a refused call.
     pub(crate) fn refuse(&mut self, capability: FormulaId, slot: &str, method: &str, by: Refusal) {
         let at = self.refusals.iter().position(|one| one.capability == capability).unwrap_or_else(|| {
-            let (slot, methods) = (slot.to_owned(), BTreeSet::new());
-            self.refusals.push(RefusalCount { capability, slot, methods, times: 0, last: by });
+            let (slot, methods, all) = (slot.to_owned(), BTreeMap::new(), RefusalTally::default());
+            self.refusals.push(RefusalCount { capability, slot, methods, all });
             self.refusals.len() - 1
         });
         let Some(count) = self.refusals.get_mut(at) else { return };
-        if count.times == 0 || count.last != by {
-            count.times = count.times.saturating_add(1);
-        }
         slot.clone_into(&mut count.slot);
-        count.methods.insert(method.to_owned());
-        count.last = by;
+        count.all.add(by);
+        count.methods.entry(method.to_owned()).or_default().add(by);
     }
 
     /// Begins to count anew after the user let the family go on.
@@ -130,16 +161,25 @@ mod tests {
         let mut count = QuestionCount::default();
         count.refuse(capability(1), "out", "write", answer(1));
         // These calls were on the same card.
+        count.refuse(capability(1), "out", "write", answer(1));
         count.refuse(capability(1), "out", "remove", answer(1));
         count.refuse(capability(2), "mail", "send", answer(2));
-        count.refuse(capability(1), "theirs", "move", answer(3));
+        count.refuse(capability(1), "theirs", "write", answer(3));
+        count.refuse(capability(1), "theirs", "move", answer(4));
         assert_eq!(count.most_refused(), None);
+        // A run that changes between methods is stopped, too.
+        let mut other = count.clone();
+        for (number, method) in [(5, "remove"), (6, "move"), (7, "append")] {
+            assert_eq!(other.most_refused(), None);
+            other.refuse(capability(1), "theirs", method, answer(number));
+        }
+        let methods = vec!["append", "move", "remove", "write"];
+        assert_eq!(other.most_refused(), Some(RefusedCalls { slot: "theirs", methods, times: 6 }));
         // Another run of the family makes a refused call again.
-        count.refuse(capability(1), "theirs", "move", turn(2, 9));
-        count.refuse(capability(1), "theirs", "move", turn(2, 9));
-        let most = count.most_refused().cloned();
-        assert_eq!(most.as_ref().map(|one| (one.times, one.slot.as_str())), Some((3, "theirs")));
-        assert_eq!(most.map(|one| one.methods.len()), Some(3));
+        count.refuse(capability(1), "theirs", "write", turn(2, 9));
+        count.refuse(capability(1), "theirs", "write", turn(2, 9));
+        let most = RefusedCalls { slot: "theirs", methods: vec!["write"], times: 3 };
+        assert_eq!(count.most_refused(), Some(most));
         count.cards = MAX_CARDS;
         count.forgive(Raise { turns: 5, ..Raise::default() });
         assert_eq!((count.most_refused().is_some(), count.cards_left()), (true, 0));

@@ -52,10 +52,14 @@ fn refusals_count_over_workers_and_methods() {
         world.answer(message, deny());
     }
     assert_eq!(world.run(run).questions.most_refused(), None);
-    let message = ask(&mut world, children[0], "read", 6).unwrap();
-    world.answer(message, deny());
-    let most = world.run(run).questions.most_refused().cloned().unwrap();
-    assert_eq!((most.times, most.slot.as_str(), most.methods.len()), (3, "out", 2));
+    for (child, turn) in [(children[0], 6), (children[1], 7)] {
+        assert_eq!(world.run(run).questions.most_refused(), None);
+        let message = ask(&mut world, child, "read", turn).unwrap();
+        world.answer(message, deny());
+    }
+    let refused = world.run(run).questions;
+    let most = refused.most_refused().unwrap();
+    assert_eq!((most.times, most.slot, most.methods), (3, "out", vec!["read"]));
     assert!(world.run(children[0]).questions.is_nothing() && world.run(children[1]).questions.is_nothing());
 }
 
