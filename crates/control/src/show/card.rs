@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn gist_of_a_call_tells_what_and_how_much() {
+    fn gist_of_a_call_names_its_arguments_and_line_counts() {
         let mut one =
             entry(&[("path", "a”.txt"), ("content", "one\ntwo\nthree\n"), ("note", &"x".repeat(99))]);
         one.method = "write".to_owned();
