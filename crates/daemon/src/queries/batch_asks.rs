@@ -33,7 +33,10 @@ pub fn batch_asks(daemon: &HostDaemon) -> Result<Vec<BatchAsks>, Failure> {
         let Some((batch, index)) = item_of(daemon, *run)? else { continue };
         let of = match batches.entry(batch) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(runs::load_run(daemon, batch)?),
+            Entry::Vacant(new) => match runs::load_listed_run(daemon, batch)? {
+                Some(run) => new.insert(run),
+                None => continue,
+            },
         };
         let item = of.input.items.get(index).map(|item| item.name.clone()).unwrap_or_default();
         let row = found.entry(batch).or_insert_with(|| BatchAsks {
@@ -50,12 +53,12 @@ pub fn batch_asks(daemon: &HostDaemon) -> Result<Vec<BatchAsks>, Failure> {
 
 /// Returns the batch to which a run belongs, and the index of its item.
 fn item_of(daemon: &HostDaemon, run: RunNumber) -> Result<Option<(RunNumber, usize)>, Failure> {
-    let mut link = runs::load_run(daemon, run)?.parent;
-    while let Some(parent) = link {
+    let mut number = run;
+    while let Some(parent) = runs::load_listed_run(daemon, number)?.and_then(|run| run.parent) {
         if let WaitReason::Item { index } = parent.place {
             return Ok(Some((parent.run, index)));
         }
-        link = runs::load_run(daemon, parent.run)?.parent;
+        number = parent.run;
     }
     Ok(None)
 }

@@ -105,6 +105,17 @@ pub fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> 
     Ok(run)
 }
 
+/// Returns a complete run for a listing. Returns `None` if a damaged store has lost it, so that the rest can be listed.
+///
+/// # Errors
+/// When the store is sound and cannot be read, or has no such run.
+pub fn load_listed_run(daemon: &HostDaemon, number: RunNumber) -> Result<Option<Run>, Failure> {
+    match load_run(daemon, number) {
+        Err(_) if daemon.store.damage().is_some() => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Returns the name of a run, which is its worker's name. The journal of an agent or of code has the host's name for
 /// that agent or code: `@fae`, `code of out`. Code whose result has no name goes by its number. If another agent is
 /// its author, the author's name follows: `code 1a2b3c4d of @fae`.

@@ -25,12 +25,15 @@ pub fn stalled(daemon: &HostDaemon) -> Result<Vec<StalledRun>, Failure> {
     let numbers: std::collections::BTreeSet<RunNumber> = listed.into_iter().chain(blocked).collect();
     let mut found: BTreeMap<RunNumber, StalledRun> = BTreeMap::new();
     for number in numbers {
-        let run = runs::load_run(daemon, number)?;
+        let Some(run) = runs::load_listed_run(daemon, number)? else { continue };
         let State::Stalled { trouble } = &run.state else { continue };
         let trouble = trouble.clone();
         let mut root = run;
         while let Some(parent) = root.parent {
-            root = runs::load_run(daemon, parent.run)?;
+            match runs::load_listed_run(daemon, parent.run)? {
+                Some(run) => root = run,
+                None => break,
+            }
         }
         let row = found.entry(root.number).or_insert_with(|| StalledRun {
             run: root.number,
