@@ -19,16 +19,16 @@ pub struct BudgetArgs {
     #[arg(long, value_name = "N")]
     pub depth: Option<u32>,
     /// How many more tokens, like `50k`
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub tokens: Option<String>,
     /// How many more dollars, like `0.50`
-    #[arg(long, value_name = "DOLLARS")]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
     pub usd: Option<String>,
     /// How much more time at work, like `10m`
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     pub wall: Option<String>,
     /// How many more bytes are kept for it, like `64MiB`
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub kept: Option<String>,
 }
 

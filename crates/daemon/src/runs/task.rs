@@ -99,7 +99,9 @@ fn files(run: &Run) -> BTreeMap<String, Untrusted> {
     };
     let all = run.input.values.as_record().into_iter().flatten();
     let files = all.filter_map(|(name, value)| Some((input_name(name), value.as_str().and_then(origin)?)));
-    files.map(|(name, file)| (name, Untrusted::new(file.as_str()))).collect()
+    // The source has the name as it was typed: `@FILE`.
+    let plain = |file: &str| file.strip_prefix('@').unwrap_or(file).to_owned();
+    files.map(|(name, file)| (name, Untrusted::new(plain(file)))).collect()
 }
 
 /// Returns the last message of the user to a run before a step.
