@@ -234,8 +234,8 @@ fn tool_with_a_changed_description_is_not_called() {
     assert!(call_results(&home).contains("mcp/changed"));
 }
 
-#[test]
-fn changed_server_program_is_not_started() {
+/// Returns a home whose run waits for a yes to a call of a server whose script lies in the home.
+fn home_with_own_server() -> TestHome {
     let home = TestHome::new();
     home.write("w.worker", WORKER);
     home.write("place/log-here", "");
@@ -245,6 +245,12 @@ fn changed_server_program_is_not_started() {
     let (server, place) = (server.display().to_string(), place.display().to_string());
     add(&home, "own", &["--dir", &format!("{place}:rw")], &["node", &server, "plain", &place]);
     run(&home, "own[echo]", &[]).expect(7);
+    home
+}
+
+#[test]
+fn changed_server_program_is_not_started() {
+    let home = home_with_own_server();
     home.write("server.mjs", format!("{}\n", std::fs::read_to_string(HOSTILE).unwrap()));
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
@@ -255,15 +261,7 @@ fn changed_server_program_is_not_started() {
 /// server is replaced.
 #[test]
 fn server_script_replaced_after_the_yes_is_not_started() {
-    let home = TestHome::new();
-    home.write("w.worker", WORKER);
-    home.write("place/log-here", "");
-    home.write("server.mjs", std::fs::read(HOSTILE).unwrap());
-    script(&home, &[echo("a")]);
-    let (server, place) = (home.path("server.mjs"), home.path("place"));
-    let (server, place) = (server.display().to_string(), place.display().to_string());
-    add(&home, "own", &["--dir", &format!("{place}:rw")], &["node", &server, "plain", &place]);
-    run(&home, "own[echo]", &[]).expect(7);
+    let home = home_with_own_server();
     home.almoner(&["stop"]).expect(0);
     // The first commit is the answer.
     let mut doomed = Doomed::start(&home, AFTER, 1);

@@ -348,9 +348,8 @@ fn program_replaced_between_approval_and_start_is_refused() {
     assert!(refused > 0, "no kill came between the yes and the start");
 }
 
-/// The same moment for the program that reads a script: the yes is recorded, and another one lies in its place.
-#[test]
-fn interpreter_replaced_between_approval_and_start_is_refused() {
+/// Returns a home with a script and a shell of its own that reads it, the usual shell, and the path of the own one.
+fn home_with_own_interpreter() -> (TestHome, PathBuf, PathBuf) {
     let home = TestHome::new();
     let shell = std::fs::canonicalize("/bin/sh").unwrap();
     let reader = home.path("readers/sh");
@@ -358,6 +357,13 @@ fn interpreter_replaced_between_approval_and_start_is_refused() {
     std::fs::copy(&shell, &reader).unwrap();
     home.write("bin/tool", format!("#!{}\necho it ran\n", reader.display()));
     std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    (home, shell, reader)
+}
+
+/// The same moment for the program that reads a script: the yes is recorded, and another one lies in its place.
+#[test]
+fn interpreter_replaced_between_approval_and_start_is_refused() {
+    let (home, shell, reader) = home_with_own_interpreter();
     programs(&home, &[vec!["tool".to_owned()]]);
     run(&home, "bin/tool", &[]).expect(7);
     home.almoner(&["stop"]).expect(0);
@@ -378,13 +384,7 @@ fn interpreter_replaced_between_approval_and_start_is_refused() {
 
 #[test]
 fn interpreter_is_approved_with_its_script() {
-    let home = TestHome::new();
-    let shell = std::fs::canonicalize("/bin/sh").unwrap();
-    let reader = home.path("readers/sh");
-    std::fs::create_dir_all(reader.parent().unwrap()).unwrap();
-    std::fs::copy(&shell, &reader).unwrap();
-    home.write("bin/tool", format!("#!{}\necho it ran\n", reader.display()));
-    std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (home, shell, reader) = home_with_own_interpreter();
     std::fs::create_dir_all(home.path("work")).unwrap();
     programs(&home, &[vec!["tool".to_owned()]]);
     // The daemon refuses to endow a script together with write access to its interpreter.

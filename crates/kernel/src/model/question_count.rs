@@ -116,9 +116,10 @@ impl QuestionCount {
         let methods = self.refusals.iter().flat_map(|one| {
             one.methods.iter().map(|(method, tally)| (one.slot.as_str(), vec![method.as_str()], tally.times))
         });
-        let slots = self.refusals.iter().map(|one| {
-            (one.slot.as_str(), one.methods.keys().map(String::as_str).collect(), one.all.times)
-        });
+        let slots = self
+            .refusals
+            .iter()
+            .map(|one| (one.slot.as_str(), one.methods.keys().map(String::as_str).collect(), one.all.times));
         let often = methods.filter(|(.., times)| *times >= MAX_REFUSALS).max_by_key(|(.., times)| *times);
         let all = || slots.filter(|(.., times)| *times >= MAX_SLOT_REFUSALS).max_by_key(|(.., times)| *times);
         often.or_else(all).map(|(slot, methods, times)| RefusedCalls { slot, methods, times })
