@@ -412,8 +412,8 @@ mod tests {
         let text = render(&asks(&[3, 5]), &cards, 200);
         let shared = "content (4 bytes), the same for all, from the text “x.txt”, or from the text “you”:";
         assert!(text.contains(shared), "{text}");
-        assert!(text.contains("d4 (04040404) and 4 more (`almoner inbox 3` names them)"), "{text}");
-        assert!(!text.contains("d5 ("), "{text}");
+        assert!(text.contains("“d4” (04040404) and 4 more (`almoner inbox 3` names them)"), "{text}");
+        assert!(!text.contains("“d5”"), "{text}");
     }
 
     #[test]

@@ -212,8 +212,7 @@ impl Card {
     pub fn unattended_denial(&self) -> String {
         match self.more.as_ref().filter(|more| more.offer.is_after_refusals()) {
             Some(more) => format!(
-                "--on-ask deny ended the run: {}, because nobody was there to be asked. Allow such calls beforehand \
-                 (`--allow SLOT.METHOD`), or answer them from elsewhere (`--on-ask wait`)",
+                "--on-ask deny ended the run: {} (use `--allow SLOT.METHOD` or `--on-ask wait`)",
                 more.why.visible_line()
             ),
             None => "nobody is there to be asked".to_owned(),
@@ -466,7 +465,8 @@ impl CardEntry {
     }
 }
 
-/// Returns the untrusted sources as text that is safe to show. Several texts of the same name are one.
+/// Returns the untrusted sources as text that is safe to show. Several texts of the same name are one. A document may
+/// have any name, such as `you`, so its name stands in quotation marks.
 pub fn untrusted_sources(read: &[Source]) -> Vec<String> {
     let mut counts: Vec<(&str, Vec<&Source>)> = Vec::new();
     for one in read.iter().filter(|one| !one.is_trusted()) {
@@ -479,9 +479,13 @@ pub fn untrusted_sources(read: &[Source]) -> Vec<String> {
             None => counts.push((name.unwrap_or_default(), vec![one])),
         }
     }
-    let line = |(name, same): (&str, Vec<&Source>)| match same.as_slice() {
-        [one] => source(one),
-        several => format!("{} ({} texts)", visible_name(name), several.len()),
+    let line = |(name, same): (&str, Vec<&Source>)| {
+        let said = match same.as_slice() {
+            [Source::Document { name, hash }] => Quoting::name(name).and(format!(" ({})", hash.short())),
+            [one] => return source(one),
+            several => Quoting::name(name).and(format!(" ({} texts)", several.len())),
+        };
+        visible_name(said.text()).into_owned()
     };
     counts.into_iter().map(line).collect()
 }
@@ -593,7 +597,7 @@ mod tests {
             · `outbox.send` is seen outside
               ┆ [effects/commit]
 
-          This run has been shown: a.txt
+          This run has been shown: “a.txt”
               ┆ (07070707)
         ");
     }
@@ -645,7 +649,7 @@ mod tests {
         let of =
             |name: &str, byte| Source::Document { name: name.to_owned(), hash: kernel::BlobHash([byte; 32]) };
         let read = [of("mcp:web/search", 1), of("a.txt", 2), of("mcp:web/search", 3), Source::Host];
-        assert_eq!(untrusted_sources(&read), ["mcp:web/search (2 texts)", "a.txt (02020202)"]);
+        assert_eq!(untrusted_sources(&read), ["“mcp:web/search” (2 texts)", "“a.txt” (02020202)"]);
     }
 
     #[test]

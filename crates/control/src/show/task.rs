@@ -85,8 +85,8 @@ impl Task {
 
     /// Returns the sentence about the documents, if there are any.
     pub fn document_line(&self) -> Option<String> {
-        let named: Vec<String> =
-            self.documents.iter().take(MAX_DOCUMENTS).map(|one| one.visible_name().into_owned()).collect();
+        let name = |one: &Untrusted| visible_name(Quoting::name(one.raw()).text()).into_owned();
+        let named: Vec<String> = self.documents.iter().take(MAX_DOCUMENTS).map(name).collect();
         let more = self.documents.len().saturating_sub(MAX_DOCUMENTS);
         match (named.is_empty(), more) {
             (true, _) => None,
@@ -202,7 +202,7 @@ mod tests {
               │ amount: 1000 א 5\u{202E}
               ⇄ in the order in which it is stored: amount: 1000
               ┆ … 5\u{202E}
-            with a.txt, b\u{20}, c, d, e and 1 more
+            with “a.txt”, “b ”, “c”, “d”, “e” and 1 more
         ");
         let mut described = task(&[("amount", "7")]);
         described.description = Some(Untrusted::new("Pays bills."));
