@@ -288,9 +288,12 @@ fn tests(check: &Check) -> Result<PhaseOutcome> {
     if let Some(partition) = check.shard.partition() {
         command.args(["--partition", &partition]);
     }
-    if let Scope::Crates(names) = &check.scope {
-        command.args(["--filterset", &tests_of(names)]);
-    }
+    let chosen = match &check.scope {
+        Scope::Crates(names) => tests_of(names),
+        Scope::Everything => "all()".to_owned(),
+    };
+    let omitted = check.sample.omitted_tests().unwrap_or("none()");
+    command.args(["--filterset", &format!("({chosen}) - {omitted}")]);
     check.sample.apply(&mut command);
     for (name, value) in [LAW_CASES, QUIRK_SECONDS] {
         if check.profile == "deep" && std::env::var_os(name).is_none() {

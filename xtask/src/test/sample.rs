@@ -1,7 +1,8 @@
-//! Which commit points of a kill sweep the tests visit.
+//! Which commit points of a kill sweep the tests visit, and which tests of web pages run.
 //!
 //! A sweep kills the daemon at every commit, which takes minutes. The short check visits one point of eight.
-//! The hash of the commit says which, so that all are visited as the project goes on.
+//! Many tests of pages exist twice, with scripts and without; the short check runs one of the two. The hash of the
+//! commit says which, so that all are visited as the project goes on.
 
 use std::fmt;
 use std::process::Command;
@@ -51,6 +52,16 @@ impl Sample {
         };
         ensure!(stride > 0, "`{STRIDE_VARIABLE}` is 0; 1 visits every commit point");
         Ok(Self { stride, offset: offset % stride })
+    }
+
+    /// Returns nextest's expression for the tests that are left out: those with scripts or those without. A full sample
+    /// leaves out none. Its period differs from that of the themes, which change with the lowest bit of the offset.
+    pub(super) fn omitted_tests(self) -> Option<&'static str> {
+        match (self.stride, self.offset / 2 % 2) {
+            (1, _) => None,
+            (_, 0) => Some("test(/^web::.*_without_scripts$/)"),
+            _ => Some("test(/^web::.*_with_scripts$/)"),
+        }
     }
 
     /// Tells the tests which points to visit, against any setting of the environment.
@@ -118,6 +129,16 @@ mod tests {
         check(Some("4"), Some("6"), (4, 2));
         for (stride, offset) in [(Some("0"), None), (Some("few"), None), (None, Some("-1"))] {
             assert!(Sample::asked_for(stride, offset, 5).is_err(), "{stride:?} {offset:?}");
+        }
+    }
+
+    #[test]
+    fn short_check_leaves_out_one_test_of_each_pair() {
+        assert_eq!(Sample::EVERY.omitted_tests(), None);
+        let omitted = |offset| Sample { stride: STRIDE, offset }.omitted_tests().unwrap();
+        for theme in [0, 1] {
+            assert!(omitted(theme).contains("_without_scripts"), "{theme}");
+            assert!(omitted(theme + 2).contains("_with_scripts"), "{theme}");
         }
     }
 

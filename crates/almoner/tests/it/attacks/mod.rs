@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::kill_sweep::Sample;
 use file::Attack;
 
 /// Where the attacks come from. Each must have some.
@@ -46,13 +47,17 @@ fn corpus() -> Vec<Attack> {
     paths.iter().filter(|path| path.is_file()).filter(wanted).flat_map(|path| Attack::read(path)).collect()
 }
 
-/// Checks the outcome of an attack and of its control. Returns a description of the first wrong outcome as the error.
-fn judged(attack: &Attack) -> Result<(), String> {
+/// Checks the outcome of an attack, and that of its control if it is to be tried. Returns a description of the first
+/// wrong outcome as the error.
+fn judged(attack: &Attack, has_control: bool) -> Result<(), String> {
     let after = scene::play(&attack.scene, &attack.steps).map_err(|e| format!("it was not tried: {e}"))?;
     if after.shows(&attack.success) {
         return Err(format!("it SUCCEEDED: {:?}\n{}", attack.success, after.heard));
     }
     drop(after);
+    if !has_control {
+        return Ok(());
+    }
     let control = match attack.unprotected() {
         Some((scene, steps)) => {
             scene::play(&scene, &steps).map_err(|e| format!("its control was not tried: {e}"))?
@@ -68,12 +73,17 @@ fn judged(attack: &Attack) -> Result<(), String> {
 #[test]
 fn every_attack_fails_and_succeeds_without_its_defence() {
     let corpus = corpus();
+    // The short check makes every attack, and one control of four, which changes with the commit.
+    let sample = Sample::from_env();
+    let has_control = |index: usize| sample.tries(index as u64 % 4, 4);
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while let Some(attack) = corpus.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let outcome = std::panic::catch_unwind(|| judged(attack));
+                loop {
+                    let index = next.fetch_add(1, Ordering::SeqCst);
+                    let Some(attack) = corpus.get(index) else { return };
+                    let outcome = std::panic::catch_unwind(|| judged(attack, has_control(index)));
                     let outcome = outcome.unwrap_or_else(|_| Err("it was not tried: see above".to_owned()));
                     assert!(
                         done.lock().unwrap().insert(&attack.id, (attack, outcome)).is_none(),
@@ -87,7 +97,7 @@ fn every_attack_fails_and_succeeds_without_its_defence() {
     let done = done.into_inner().unwrap();
     println!("| attack | from | tries | outcome |\n| --- | --- | --- | --- |");
     for (id, (attack, outcome)) in &done {
-        let outcome = outcome.as_ref().map_or("FAILED", |()| "came to nothing; its control succeeds");
+        let outcome = outcome.as_ref().map_or("FAILED", |()| "came to nothing");
         println!("| {id} | {} | {} | {outcome} |", attack.from, attack.tries);
     }
     let failed: Vec<String> = done
