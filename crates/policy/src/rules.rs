@@ -1,7 +1,7 @@
 //! The rules that the daemon has loaded for the gates.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use kernel::id::BlobHash;
 use kernel::proposal::Finding;
@@ -11,7 +11,7 @@ use crate::protected::IncludedFiles;
 use crate::secrets::Secrets;
 
 /// The rules that apply in addition to the gates' own code. The default has no secrets and no operator.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// The vault's values, prepared for the search.
     pub secrets: Arc<Secrets>,
@@ -19,6 +19,15 @@ pub struct Rules {
     pub operator: Option<Arc<dyn Operator>>,
     /// The files that the workers of the store include.
     pub included: Arc<IncludedFiles>,
+}
+
+/// The search without values. It is prepared once, since its automaton takes longer than many verdicts.
+static NO_SECRETS: LazyLock<Arc<Secrets>> = LazyLock::new(Arc::default);
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { secrets: Arc::clone(&NO_SECRETS), operator: None, included: Arc::default() }
+    }
 }
 
 impl Rules {
