@@ -1,4 +1,9 @@
-//! The lists of system calls for the seccomp filters.
+//! The lists of system calls for the seccomp filters, on x86-64 and on 64-bit Arm.
+//!
+//! A row without a condition holds on both. The rows for x86-64 alone are old calls, which Arm never had.
+
+/// The number of `fchmodat2` on every architecture. The libc crate does not have it on Arm.
+const SYS_FCHMODAT2: i64 = 452;
 
 /// Calls that every program may make.
 #[rustfmt::skip]
@@ -9,7 +14,8 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_preadv2, libc::SYS_pwritev2, libc::SYS_lseek, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx,
     libc::SYS_statfs, libc::SYS_fstatfs, libc::SYS_faccessat, libc::SYS_faccessat2, libc::SYS_readlinkat,
     libc::SYS_getdents64, libc::SYS_getcwd, libc::SYS_chdir, libc::SYS_fchdir, libc::SYS_mkdirat, libc::SYS_unlinkat,
-    libc::SYS_renameat2, libc::SYS_linkat, libc::SYS_symlinkat,
+    // On Arm, the C library renames files with `renameat`.
+    libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_linkat, libc::SYS_symlinkat,
     libc::SYS_truncate,
     libc::SYS_ftruncate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync_file_range, libc::SYS_fadvise64,
     libc::SYS_readahead, libc::SYS_flock, libc::SYS_fcntl, libc::SYS_dup, libc::SYS_dup3, libc::SYS_pipe2,
@@ -62,7 +68,6 @@ pub(super) const ALLOWED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")] libc::SYS_unlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_rename,
-    #[cfg(target_arch = "x86_64")] libc::SYS_renameat,
     #[cfg(target_arch = "x86_64")] libc::SYS_link,
     #[cfg(target_arch = "x86_64")] libc::SYS_symlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_dup2,
@@ -93,16 +98,15 @@ pub(super) const EXEC_BY_DESCRIPTOR: &[i64] = &[libc::SYS_execveat];
 /// open files for writing in a way that seccomp cannot see.
 #[rustfmt::skip]
 pub(super) const FORBIDDEN_FOR_HOSTS: &[i64] = &[
-    libc::SYS_openat2, libc::SYS_truncate, libc::SYS_mkdirat, libc::SYS_unlinkat, libc::SYS_renameat2,
-    libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_mknodat, libc::SYS_tkill, libc::SYS_pidfd_open,
-    libc::SYS_pidfd_send_signal, libc::SYS_socketpair,
+    libc::SYS_openat2, libc::SYS_truncate, libc::SYS_mkdirat, libc::SYS_unlinkat, libc::SYS_renameat,
+    libc::SYS_renameat2, libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_mknodat, libc::SYS_tkill,
+    libc::SYS_pidfd_open, libc::SYS_pidfd_send_signal, libc::SYS_socketpair,
     #[cfg(target_arch = "x86_64")] libc::SYS_open,
     #[cfg(target_arch = "x86_64")] libc::SYS_creat,
     #[cfg(target_arch = "x86_64")] libc::SYS_mkdir,
     #[cfg(target_arch = "x86_64")] libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")] libc::SYS_unlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_rename,
-    #[cfg(target_arch = "x86_64")] libc::SYS_renameat,
     #[cfg(target_arch = "x86_64")] libc::SYS_link,
     #[cfg(target_arch = "x86_64")] libc::SYS_symlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_fork,
@@ -123,7 +127,7 @@ pub(super) const FORBIDDEN_FCNTLS: &[i32] = &[
 /// could change those of files outside. Programs that set them only as an extra (`cp`, `tar`, `git`) go on.
 #[rustfmt::skip]
 pub(super) const PRETENDED: &[i64] = &[
-    libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchown, libc::SYS_fchownat,
+    libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2, libc::SYS_fchown, libc::SYS_fchownat,
     libc::SYS_utimensat,
     #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
     #[cfg(target_arch = "x86_64")] libc::SYS_chown,
@@ -155,8 +159,8 @@ pub(super) const FORBIDDEN: &[i64] = &[
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_acct, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_fsetxattr, libc::SYS_removexattr, libc::SYS_lremovexattr, libc::SYS_fremovexattr,
     // Calls that act on the kernel and the whole machine.
-    libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_kexec_load, libc::SYS_init_module, libc::SYS_finit_module,
-    libc::SYS_delete_module, libc::SYS_reboot, libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_syslog,
+    libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_init_module,
+    libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_reboot, libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_syslog,
     libc::SYS_sethostname, libc::SYS_setdomainname, libc::SYS_settimeofday, libc::SYS_clock_settime,
     libc::SYS_adjtimex, libc::SYS_clock_adjtime, libc::SYS_vhangup, libc::SYS_userfaultfd,
     // Calls that get around these filters.
@@ -171,7 +175,6 @@ pub(super) const FORBIDDEN: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")] libc::SYS_ioperm,
     #[cfg(target_arch = "x86_64")] libc::SYS_modify_ldt,
-    #[cfg(target_arch = "x86_64")] libc::SYS_kexec_file_load,
     #[cfg(target_arch = "x86_64")] libc::SYS_inotify_init,
 ];
 
@@ -196,3 +199,79 @@ pub(super) const INTERFACE_IOCTLS: &[u64] = &[
     // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFINDEX.
     0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8921, 0x8933,
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use syscalls::{aarch64, x86_64};
+
+    use super::SYS_FCHMODAT2;
+
+    /// The condition of a row for x86-64 alone.
+    const OLD_CALL: &str = "#[cfg(target_arch = \"x86_64\")]";
+
+    /// Returns the number of a call on x86-64 and on 64-bit Arm, as the kernel's own tables have them.
+    fn numbers(name: &str) -> (Option<i32>, Option<i32>) {
+        // The same call has a name of its own there.
+        let arm = if name == "newfstatat" { "fstatat" } else { name };
+        (
+            x86_64::Sysno::iter().find(|call| call.name() == name).map(|call| call.id()),
+            aarch64::Sysno::iter().find(|call| call.name() == arm).map(|call| call.id()),
+        )
+    }
+
+    /// Returns the calls that this file names, each with whether all of its rows are for x86-64 alone.
+    fn rows(source: &str) -> BTreeMap<&str, bool> {
+        let mut rows = BTreeMap::new();
+        for line in source.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+            for (at, prefix) in line.match_indices("libc::SYS_") {
+                let name = &line[at + prefix.len()..];
+                let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+                let is_old = line[..at].trim_end().ends_with(OLD_CALL);
+                rows.entry(&name[..end]).and_modify(|old| *old &= is_old).or_insert(is_old);
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn rows_name_every_call_on_each_architecture_that_has_it() {
+        let (shipped, _) = include_str!("calls_table.rs").split_once("#[cfg(test)]").unwrap();
+        let rows = rows(shipped);
+        assert!(rows.len() > 200, "{}", rows.len());
+        for (name, is_old) in rows {
+            let (x86, arm) = numbers(name);
+            assert!(x86.is_some(), "{name} is no call of x86-64");
+            assert_eq!(arm.is_none(), is_old, "{name}: a call of Arm needs a row without a condition");
+        }
+        let number = i32::try_from(SYS_FCHMODAT2).unwrap();
+        assert_eq!(numbers("fchmodat2"), (Some(number), Some(number)));
+    }
+
+    #[test]
+    fn arm_has_no_call_of_its_own_that_needs_a_row() {
+        let unknown = aarch64::Sysno::iter().map(|call| call.name()).filter(|name| numbers(name).0.is_none());
+        // Calls with 64-bit times are for 32-bit programs; the other one is named `newfstatat` here.
+        let unknown: Vec<&str> = unknown.filter(|name| !name.ends_with("64") && *name != "fstatat").collect();
+        assert_eq!(unknown, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn libc_has_the_numbers_of_the_kernel() {
+        for (name, number) in [
+            ("openat", libc::SYS_openat),
+            ("renameat", libc::SYS_renameat),
+            ("newfstatat", libc::SYS_newfstatat),
+            ("seccomp", libc::SYS_seccomp),
+            ("kexec_file_load", libc::SYS_kexec_file_load),
+            ("sync_file_range", libc::SYS_sync_file_range),
+            ("getrlimit", libc::SYS_getrlimit),
+            ("fchmodat", libc::SYS_fchmodat),
+        ] {
+            let (x86, arm) = numbers(name);
+            let expected = if cfg!(target_arch = "x86_64") { x86 } else { arm };
+            assert_eq!(i32::try_from(number).ok(), expected, "{name}");
+        }
+    }
+}
