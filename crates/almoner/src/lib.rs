@@ -66,6 +66,9 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::DocumentReader(args) => {
             return processes::main(ConfinedProcess::DocumentReader(args.limits()));
         }
+        // A package is built where nobody has a home.
+        Verb::Completions(args) => return verbs::reference::completions(args),
+        Verb::Man(args) => return verbs::reference::man(args),
         Verb::GitHost => return processes::main(ConfinedProcess::Git),
         Verb::Sandbox { words } => return processes::main(ConfinedProcess::Sandbox(words)),
         _ => {}
@@ -120,7 +123,9 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::Backup(args) => verbs::backup::backup(&place, args),
         Verb::Gateway(args) => verbs::gateway::gateway(&acting, *args),
         Verb::Stop => verbs::daemon::stop(&place),
-        Verb::ModelHost { .. }
+        Verb::Completions(_)
+        | Verb::Man(_)
+        | Verb::ModelHost { .. }
         | Verb::VatHost
         | Verb::CodeReader
         | Verb::DocumentReader(_)

@@ -49,6 +49,7 @@ const WORDS: &[(WorldPart, &[&str])] = &[
 /// The files that may, each with the parts of the world and the reason. Ordered by path.
 #[rustfmt::skip]
 const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
+    ("crates/almoner/build.rs", &[Processes], "asks Git for the commit that it is built from"),
     ("crates/almoner/src/cli/directory.rs", &[Files], "lists the documents of a directory that a command names"),
     ("crates/almoner/src/cli/directory_documents.rs", &[Files], "reads the documents of a small directory that a question names"),
     ("crates/almoner/src/cli/globs.rs", &[Files], "finds the documents that a pattern stands for"),
@@ -76,6 +77,7 @@ const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
     ("crates/almoner/src/verbs/mcp_login.rs", &[Network, Clocks], "waits for the browser to come back from a login, for a limited time"),
     ("crates/almoner/src/verbs/models.rs", &[Files], "looks whether there is room for weights"),
     ("crates/almoner/src/verbs/open.rs", &[Files, Processes], "opens a browser, which reads where to go from a file"),
+    ("crates/almoner/src/verbs/reference.rs", &[Files], "writes manual pages where a person says"),
     ("crates/almoner/src/verbs/trust.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/verbs/why.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/verbs/worker_file.rs", &[Files], "writes worker files that are not there yet"),

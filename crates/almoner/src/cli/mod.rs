@@ -15,6 +15,7 @@ mod models;
 pub mod modules;
 pub mod narrow;
 pub mod policy;
+pub mod reference;
 mod scope;
 pub mod secret;
 pub mod usage_error;
@@ -56,9 +57,13 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     Machine::At(std::path::Path::new("")).parse_endowment(text)
 }
 
+/// The version, the source and the target of this build, as `almoner --version` prints them.
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("ALMONER_SOURCE"), ", ", env!("ALMONER_TARGET"), ")");
+
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]
-#[command(name = "almoner", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "almoner", version = VERSION, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = agents::HELP)]
 pub struct Cli {
     /// Act as this agent of yours, by its name
@@ -125,6 +130,12 @@ pub enum Verb {
     /// The JSON Schema of a kind of file, for editors
     #[command(subcommand, hide = true)]
     Schema(SchemaArgs),
+    /// Print what a shell needs to complete commands
+    #[command(hide = true)]
+    Completions(reference::CompletionsArgs),
+    /// Print the manual page of the program or of a verb
+    #[command(hide = true)]
+    Man(reference::ManArgs),
     /// All that a run consists of, as one file of JSON lines
     #[command(hide = true)]
     Export(maintenance::ExportArgs),

@@ -46,6 +46,8 @@ impl Verb {
             | Verb::New(_)
             | Verb::Import(_)
             | Verb::Schema(_)
+            | Verb::Completions(_)
+            | Verb::Man(_)
             | Verb::Gc(_)
             | Verb::Logs(_)
             | Verb::Setup(_)

@@ -31,6 +31,7 @@ pub mod names;
 pub mod narrow;
 pub mod open;
 pub mod policy;
+pub mod reference;
 pub mod resume;
 pub mod run;
 mod run_config;
