@@ -46,6 +46,8 @@ pub(super) fn build(source: &Source, target: &Target, target_dir: &Path, tools: 
         .env("CARGO_TARGET_DIR", target_dir)
         .env("CARGO_ENCODED_RUSTFLAGS", places.rust_flags())
         .env(c_flags, places.c_flags())
+        // Else zlib's build script links the library of this machine, if it has one.
+        .env("LIBZ_SYS_STATIC", "1")
         .env("PATH", setup::dist_path(tools)?)
         .env(COMMIT, &source.commit)
         .env(EPOCH, source.epoch.to_string());
@@ -73,14 +75,16 @@ struct Places(Vec<(PathBuf, &'static str)>);
 
 impl Places {
     fn of(source: &Source, target_dir: &Path, tools: &Path) -> Result<Places> {
-        let cargo_home = match std::env::var_os("CARGO_HOME") {
-            Some(home) => PathBuf::from(home),
-            None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".cargo"),
+        let home = PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?);
+        let folder = |variable: &str, default: &str| {
+            std::env::var_os(variable).map_or_else(|| home.join(default), PathBuf::from)
         };
         let sysroot = output(std::process::Command::new("rustc").args(["--print", "sysroot"]))?;
         // Of two names that fit, the compilers take the later one, so the inner folder comes last.
         let mut places = vec![
-            (cargo_home, "/cargo"),
+            (folder("CARGO_HOME", ".cargo"), "/cargo"),
+            // Zig and cargo-zigbuild keep compiled parts of the C library there.
+            (folder("XDG_CACHE_HOME", ".cache"), "/cache"),
             (PathBuf::from(sysroot.trim()), "/rust"),
             (source.root.clone(), "/almoner"),
             (target_dir.to_owned(), "/target"),

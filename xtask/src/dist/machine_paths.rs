@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
+
 /// Returns the paths of this list that stand in the bytes.
 pub(super) fn find(bytes: &[u8], paths: &[PathBuf]) -> Vec<PathBuf> {
     let is_in = |path: &Path| {
         let text = path.as_os_str().as_encoded_bytes();
         // A path with one part, like a home in `/root`, can stand there as a word of any text.
-        path.components().count() > 2 && bytes.windows(text.len()).any(|window| window == text)
+        path.components().count() > 2 && memmem::find(bytes, text).is_some()
     };
     paths.iter().filter(|path| is_in(path)).cloned().collect()
 }

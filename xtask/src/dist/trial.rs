@@ -127,9 +127,14 @@ impl Trial<'_> {
                 bail!("`{program} --version` says `{}`, without {expected}", version.trim());
             }
         }
-        let demo = output(&mut system.command(&[program, "demo", "--hijacked"]))?;
-        if !demo.contains(DEMO_HELD) {
-            bail!("`{program} demo --hijacked` does not say `{DEMO_HELD}`:\n{demo}");
+        let demo = system
+            .command(&[program, "demo", "--hijacked"])
+            .output()
+            .with_context(|| format!("cannot start {program}"))?;
+        // The demo tells a person its story on standard error.
+        let story = String::from_utf8_lossy(&demo.stderr);
+        if !demo.status.success() || !story.contains(DEMO_HELD) {
+            bail!("`{program} demo --hijacked` does not end with `{DEMO_HELD}`:\n{story}");
         }
         let examined = system
             .command(&[program, "doctor", "sandbox"])
