@@ -22,12 +22,34 @@ pub enum NetworkError {
         /// The fault.
         reason: String,
     },
+    /// The machine's administrator does not let this server be reached.
+    #[error("cannot reach {server}: the machine's administrator does not allow it ({place})")]
+    Managed {
+        /// The server.
+        server: String,
+        /// The file of the administrator.
+        place: String,
+    },
+    /// The machine's administrator does not let this proxy be used.
+    #[error("cannot use the proxy {proxy}: the machine's administrator does not allow it ({place})")]
+    ManagedProxy {
+        /// The proxy, without name and password.
+        proxy: String,
+        /// The file of the administrator.
+        place: String,
+    },
     /// The address of a server cannot be used.
     #[error("cannot use the address of the server: {0}")]
     Address(&'static str),
 }
 
 impl NetworkError {
+    /// Returns whether the machine's administrator is the reason. Only the administrator can change it then.
+    #[must_use]
+    pub fn is_managed(&self) -> bool {
+        matches!(self, Self::Managed { .. } | Self::ManagedProxy { .. })
+    }
+
     /// Returns one line that names the remedy.
     #[must_use]
     pub fn help(&self) -> &'static str {
@@ -38,6 +60,9 @@ impl NetworkError {
             }
             Self::Authorities { .. } => {
                 "name a file with certificates in PEM; `almoner doctor network` shows it"
+            }
+            Self::Managed { .. } | Self::ManagedProxy { .. } => {
+                "`almoner doctor managed` shows what is allowed; only the administrator can change it"
             }
             Self::Address(_) => "write it as https://HOST[:PORT]/PATH",
         }

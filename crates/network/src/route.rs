@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ureq::Agent;
 use ureq::config::{Config, ConfigBuilder};
@@ -21,6 +22,7 @@ use ureq::unversioned::transport::{
 use crate::absolute_form::AbsoluteForm;
 use crate::authorities::Authorities;
 use crate::bypass::Bypass;
+use crate::egress::Egress;
 use crate::error::NetworkError;
 use crate::proxy::Proxy;
 
@@ -96,6 +98,8 @@ pub struct Network {
     bypass: Bypass,
     authorities: Option<Result<Authorities, NetworkError>>,
     is_resolved_by_proxy: bool,
+    /// The only servers that may be reached, if the machine's administrator has restricted them.
+    egress: Option<Arc<Egress>>,
     /// The fault of the settings, with which no server is reached.
     fault: Option<NetworkError>,
 }
@@ -137,8 +141,29 @@ impl Network {
             bypass,
             authorities,
             is_resolved_by_proxy: settings.proxy_resolves,
+            egress: None,
             fault: None,
         }
+    }
+
+    /// Returns the network, restricted to the servers that the machine's administrator allows.
+    #[must_use]
+    pub fn with_egress(self, egress: Option<Arc<Egress>>) -> Network {
+        Network { egress, ..self }
+    }
+
+    /// Returns the only servers that may be reached, if the machine's administrator has restricted them.
+    #[must_use]
+    pub fn egress(&self) -> Option<&Egress> {
+        self.egress.as_deref()
+    }
+
+    /// Checks that the machine's administrator lets a server be reached.
+    ///
+    /// # Errors
+    /// When the administrator does not, or the address names no server.
+    pub fn expect_allowed(&self, url: &str) -> Result<(), NetworkError> {
+        self.check_egress(&Target::parse(url)?)
     }
 
     /// Returns the network of settings that cannot be read. Every request fails with the fault.
@@ -170,6 +195,10 @@ impl Network {
             Some(Err(error)) => (false, error.to_string()),
         };
         let mut lines = vec![proxy("https", &self.https), proxy("http", &self.http), authorities];
+        lines.extend(self.egress.iter().map(|egress| {
+            let (place, servers) = (egress.place(), egress.description());
+            (true, format!("the machine's administrator allows only {servers} ({place})"))
+        }));
         lines.extend(self.bypass.unreadable().iter().map(|entry| {
             (false, format!("no_proxy: `{}` names no server, and counts for nothing", entry.escape_debug()))
         }));
@@ -184,6 +213,7 @@ impl Network {
     /// When a setting that is needed cannot be used.
     pub fn agent(&self, url: &str, configure: Configure<'_>) -> Result<Agent, NetworkError> {
         let target = Target::parse(url)?;
+        self.check_egress(&target)?;
         let Some(proxy) = self.proxy(&target)? else {
             let resolver = RouteResolver::System(DefaultResolver::default());
             return self.build(configure, None, resolver);
@@ -215,6 +245,7 @@ impl Network {
         configure: Configure<'_>,
     ) -> Result<Agent, NetworkError> {
         let target = Target::parse(url)?;
+        self.check_egress(&target)?;
         let sockets: Vec<SocketAddr> =
             addresses.iter().map(|address| SocketAddr::new(*address, target.port)).collect();
         let first = addresses.first().copied().ok_or(NetworkError::Address("it has no address"))?;
@@ -249,7 +280,27 @@ impl Network {
             return Ok(None);
         }
         let proxy = if target.is_https { &self.https } else { &self.http };
-        proxy.as_ref().map(|found| found.as_ref().map_err(Clone::clone)).transpose()
+        let proxy = proxy.as_ref().map(|found| found.as_ref().map_err(Clone::clone)).transpose()?;
+        // A proxy is another machine, which learns the servers and sees everything that is not encrypted.
+        match (proxy, &self.egress) {
+            (Some(proxy), Some(egress))
+                if !egress.holds_proxy(proxy.inner().host(), proxy.inner().port()) =>
+            {
+                let (proxy, place) = (proxy.description(), egress.place().to_owned());
+                Err(NetworkError::ManagedProxy { proxy, place })
+            }
+            _ => Ok(proxy),
+        }
+    }
+
+    fn check_egress(&self, target: &Target) -> Result<(), NetworkError> {
+        match &self.egress {
+            Some(egress) if !egress.holds(target.is_https, &target.host, target.port) => {
+                let (server, place) = (target.origin(), egress.place().to_owned());
+                Err(NetworkError::Managed { server, place })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_settings(&self) -> Result<(), NetworkError> {
@@ -278,8 +329,9 @@ impl Network {
             // The connection carries one request, whose first line is rewritten.
             config = config.max_idle_connections(0);
         }
-        let connector =
-            RouteConnector { via }.chain(TcpConnector::default()).chain(RustlsConnector::default());
+        let connector = RouteConnector { via, egress: self.egress.clone() }
+            .chain(TcpConnector::default())
+            .chain(RustlsConnector::default());
         Ok(Agent::with_parts(config.build(), connector, resolver))
     }
 }
@@ -303,6 +355,10 @@ struct Target {
 impl Target {
     fn parse(url: &str) -> Result<Target, NetworkError> {
         let uri: Uri = url.parse().map_err(|_| NetworkError::Address("it cannot be read"))?;
+        Target::of(&uri)
+    }
+
+    fn of(uri: &Uri) -> Result<Target, NetworkError> {
         let is_https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -361,6 +417,29 @@ impl Via {
 #[derive(Debug)]
 struct RouteConnector {
     via: Option<Via>,
+    /// The only servers to which a connection is made, if the machine's administrator has restricted them.
+    egress: Option<Arc<Egress>>,
+}
+
+impl RouteConnector {
+    /// Refuses a connection to a server that the administrator does not allow. An agent is made for one server, but
+    /// the library lets it be asked for any.
+    fn check(&self, uri: &Uri) -> Result<(), ureq::Error> {
+        let Some(egress) = &self.egress else { return Ok(()) };
+        if self.via.as_ref().is_some_and(|via| uri == via.proxy.uri()) {
+            return Ok(());
+        }
+        let allowed =
+            Target::of(uri).is_ok_and(|target| egress.holds(target.is_https, &target.host, target.port));
+        match allowed {
+            true => Ok(()),
+            false => {
+                let (server, place) = (uri.to_string(), egress.place().to_owned());
+                let error = NetworkError::Managed { server, place };
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, error).into())
+            }
+        }
+    }
 }
 
 impl Connector<()> for RouteConnector {
@@ -371,6 +450,7 @@ impl Connector<()> for RouteConnector {
         details: &ConnectionDetails<'_>,
         _: Option<()>,
     ) -> Result<Option<Self::Out>, ureq::Error> {
+        self.check(details.uri)?;
         let Some(via) = &self.via else { return Ok(None) };
         // The library's connector for tunnels asks for the connection to the proxy itself.
         if details.uri == via.proxy.uri() {
@@ -526,6 +606,42 @@ mod tests {
         assert_eq!(way(&both, "https://a.example"), "http://q:2 (`[network] proxy`)");
         assert_eq!(way(&both, "http://a.example"), "http://q:2 (`[network] proxy`)");
         assert_eq!(way(&both, "https://b.example"), "direct");
+    }
+
+    #[test]
+    fn managed_network_reaches_only_allowed_servers() {
+        let keep = |config| config;
+        let egress = |entries: &[&str]| {
+            Some(Arc::new(Egress::parse("/etc/almoner/managed.toml", entries.iter().copied()).unwrap()))
+        };
+        let direct = network(&NetworkSettings::default(), &[]).with_egress(egress(&["http://127.0.0.1:1"]));
+        let refused = direct.agent("http://127.0.0.1:2/", &keep).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "cannot reach http://127.0.0.1:2: the machine's administrator does not allow it (/etc/almoner/managed.toml)"
+        );
+        let home = "127.0.0.1".parse().unwrap();
+        assert!(direct.agent_for_addresses("http://localhost:1/", &[home], &keep).is_err());
+        assert!(direct.agent_for_addresses("http://127.0.0.1:1/", &[home], &keep).is_ok());
+        // An agent of an allowed server that is asked for another one makes no connection.
+        let agent = direct.agent("http://127.0.0.1:1/", &keep).unwrap();
+        let said = crate::failure_reason(&agent.get("http://127.0.0.1:2/").call().unwrap_err());
+        assert!(said.contains("the machine's administrator"), "{said}");
+        let said = crate::failure_reason(&agent.get("http://127.0.0.1:1/").call().unwrap_err());
+        assert!(!said.contains("administrator"), "{said}");
+        // A proxy is a machine that must be allowed, whatever lies behind it.
+        let over = |entries: &[&str]| {
+            network(&NetworkSettings::default(), &[("ALL_PROXY", "socks5://proxy.example:1080")])
+                .with_egress(egress(entries))
+                .agent("https://api.example/", &keep)
+                .map(drop)
+        };
+        assert_eq!(
+            over(&["https://api.example"]).unwrap_err().to_string(),
+            "cannot use the proxy socks5://proxy.example:1080 (ALL_PROXY): the machine's administrator does not allow it (/etc/almoner/managed.toml)"
+        );
+        assert_eq!(over(&["https://api.example", "http://proxy.example:1080"]), Ok(()));
+        assert!(over(&["http://proxy.example:1080"]).is_err());
     }
 
     #[test]
