@@ -11,11 +11,11 @@ use crate::guard::sessions::Sessions;
 
 /// The daemon, as the pages use it. Every request is made for the store's own host.
 pub trait Backend: Send + Sync + 'static {
-    /// Carries out a request and returns the response.
+    /// Carries out a request of a browser's session and returns the response.
     ///
     /// # Errors
     /// The reason why the request failed, for the user.
-    fn ask(&self, request: Request) -> Result<Response, Failure>;
+    fn ask(&self, session: u64, request: Request) -> Result<Response, Failure>;
 
     /// Calls `tell` with every event after `after`, and then with each new event. It stops when `tell` returns
     /// `false` or the daemon ends. `tell` also gets `None` at least once a second, so that it can check whether the

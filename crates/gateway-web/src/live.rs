@@ -70,7 +70,7 @@ fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<By
     // The time after which a browser connects again.
     let mut first = "retry: 500\n\n".to_owned();
     // A browser that has seen a later event was connected to another store, so it must reload everything.
-    let last = match site.backend.ask(Request::LastEvent) {
+    let last = match site.backend.ask(session, Request::LastEvent) {
         Ok(Response::LastEvent(last)) => last,
         _ => after,
     };
@@ -147,7 +147,7 @@ fn about(change: &Change) -> (Vec<String>, Option<String>) {
         Change::Granted { .. } | Change::Revoked { .. } => (own(&["grants"]), None),
         Change::Named { .. } | Change::Unnamed { .. } => (own(&["names"]), None),
         Change::Settled { .. } => (own(&["inbox", "names"]), None),
-        Change::Genesis { .. } | Change::Cancelled { .. } => (own(&["runs"]), None),
+        Change::Genesis { .. } | Change::Opened { .. } | Change::Cancelled { .. } => (own(&["runs"]), None),
     }
 }
 

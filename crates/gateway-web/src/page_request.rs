@@ -48,7 +48,7 @@ impl PageRequest {
     /// # Errors
     /// The daemon's error.
     pub fn ask(&self, request: Request) -> Result<Response, Failure> {
-        self.site.backend.ask(request)
+        self.site.backend.ask(self.session.number, request)
     }
 
     /// Reads something from the store, as the store's own host.

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::event::{Recorder, Surface};
+
 /// Expands to whether a bug is planted. This is `false`, except in a simulation that looks for the bug.
 #[cfg(feature = "planted")]
 macro_rules! planted {
@@ -18,13 +20,15 @@ macro_rules! planted {
     };
 }
 
-/// One reading of the clock and one draw of entropy. The effects of a command depend only on these, the state and the
+/// One reading of the clock and one draw of entropy, and the party that gives the command. The effects of a command depend only on these, the state and the
 /// command.
 #[derive(Clone, Debug)]
 pub struct Env {
     now_ms: i64,
     entropy: [u8; 32],
     drawn: Cell<u64>,
+    recorder: Option<Recorder>,
+    surface: Option<Surface>,
     #[cfg(feature = "planted")]
     planted: Option<crate::planted::Bug>,
 }
@@ -36,9 +40,29 @@ impl Env {
             now_ms,
             entropy,
             drawn: Cell::new(0),
+            recorder: None,
+            surface: None,
             #[cfg(feature = "planted")]
             planted: None,
         }
+    }
+
+    /// Returns the environment of a process that this user runs on this machine. Events name both.
+    pub fn recorded_by(self, recorder: Recorder) -> Env {
+        Env { recorder: Some(recorder), ..self }
+    }
+
+    /// Returns the environment of a command that came over this surface.
+    pub fn over(self, surface: Option<Surface>) -> Env {
+        Env { surface, ..self }
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
+    }
+
+    pub(crate) fn surface(&self) -> Option<Surface> {
+        self.surface
     }
 
     /// Returns the environment with a planted bug.

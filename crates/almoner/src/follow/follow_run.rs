@@ -434,7 +434,7 @@ impl RunFollower<'_> {
                 let view = self.acting.message(number)?;
                 self.write_lines(&message_view::render(&view, output::columns()));
             }
-            Change::Answered { number, needs_you: false } => {
+            Change::Answered { number, needs_you: false, .. } => {
                 self.pending.remove(&number);
                 if self.asked == Some(number) {
                     self.asked = None;
@@ -465,6 +465,7 @@ impl RunFollower<'_> {
             }
             Change::Answered { number, .. } => self.pending.contains(number),
             Change::Genesis { .. }
+            | Change::Opened { .. }
             | Change::Revoked { .. }
             | Change::Named { .. }
             | Change::Unnamed { .. }

@@ -79,5 +79,6 @@ fn render_verification(found: &AuditReport) -> String {
 }
 
 fn line(of: &Event) -> String {
-    format!("{:>7}  {}  {}\n", of.seq, kernel::time::iso(of.at_ms), event::describe(&of.change))
+    let by = of.by.as_ref().map(|by| format!("  {}", event::recorder(by))).unwrap_or_default();
+    format!("{:>7}  {}{by}  {}\n", of.seq, kernel::time::iso(of.at_ms), event::describe(&of.change))
 }

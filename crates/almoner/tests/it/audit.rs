@@ -54,6 +54,27 @@ fn audit_log_is_ordered_and_verifiable() {
 }
 
 #[test]
+fn events_name_user_machine_and_surface() {
+    let home = lived_in();
+    let said = |program: &str, argument: &str| {
+        let output = std::process::Command::new(program).arg(argument).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let (user, host) = (said("id", "-un"), said("uname", "-n"));
+    let shown = home.almoner(&["audit", "-n", "100"]).expect(0).out;
+    let by = format!("  {user}@{host}  ");
+    assert!(shown.lines().all(|line| line.contains(&by)), "{by}: {shown}");
+    assert!(shown.contains("message 1 was answered at the control socket"), "{shown}");
+    let found = home.almoner(&["audit", "-n", "100", "--json"]).expect(0).json();
+    let events = found["last"].as_array().unwrap();
+    for event in events {
+        assert_eq!(event["by"], serde_json::json!({ "user": user, "host": host }), "{event}");
+    }
+    let opened = events.iter().filter(|event| event["change"]["change"] == "opened").count();
+    assert_eq!(opened, 1, "{shown}");
+}
+
+#[test]
 fn audit_verify_detects_tampering() {
     for (what, sql, says) in [
         (

@@ -1,12 +1,26 @@
 //! The events of the audit log, as text.
 
-use kernel::event::Change;
+use kernel::event::{Change, Recorder, Surface};
 use passable::visible_line;
+
+/// Returns the user and the machine that record events, in one word. The text is escaped for a terminal.
+pub fn recorder(by: &Recorder) -> String {
+    format!("{}@{}", by.user.visible_line(), by.host.visible_line())
+}
+
+/// Returns the words for the surface of an answer.
+fn surface(over: Surface) -> String {
+    match over {
+        Surface::Control => " at the control socket".to_owned(),
+        Surface::Web { session } => format!(" in the browser, session {session}"),
+    }
+}
 
 /// Returns a change in one line. Quoted text in the line is escaped for a terminal.
 pub fn describe(change: &Change) -> String {
     match change {
         Change::Genesis { host } => format!("the store was made for host {}", host.short()),
+        Change::Opened { by } => format!("{} records from here on", recorder(by)),
         Change::RunStarted { run, name, parent: None } => format!("{run} began: `{}`", visible_line(name)),
         Change::RunStarted { run, name, parent: Some(parent) } => {
             format!("{run} began for {parent}: `{}`", visible_line(name))
@@ -31,8 +45,9 @@ pub fn describe(change: &Change) -> String {
             format!("message {number} came: {}{waits}", visible_line(kind))
         }
         Change::CommandCompleted { number } => format!("something came of the command in message {number}"),
-        Change::Answered { number, needs_you } => {
-            format!("message {number} was answered{}", if *needs_you { " in part" } else { "" })
+        Change::Answered { number, needs_you, over } => {
+            let part = if *needs_you { " in part" } else { "" };
+            format!("message {number} was answered{part}{}", over.map(surface).unwrap_or_default())
         }
         Change::RunFinished { run, ok } => {
             format!("{run} ended {}", if *ok { "with a result" } else { "without a result" })

@@ -13,10 +13,11 @@ use super::follow::{Follower, follow};
 use super::services::Services;
 use super::{acts, dispatch};
 use crate::queries::runs;
-use crate::state::damage;
+use crate::state::{damage, surface};
 use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
+use kernel::event::Surface;
 use store::LeftOut;
 
 /// The connected clients, and the services for the store's own host.
@@ -161,7 +162,8 @@ impl Server {
                 };
             }
             let stop = asked.request == Request::Stop;
-            let response = dispatch::answer(&self.services, &hello.keys, asked);
+            let response =
+                surface::over(Surface::Control, || dispatch::answer(&self.services, &hello.keys, asked));
             // A stop request that was refused does not stop the daemon.
             let stop = stop && response.is_ok();
             let response = response.unwrap_or_else(Response::Failed);

@@ -22,6 +22,7 @@ use crate::state::daemon::random;
 use crate::state::damage;
 use crate::state::log;
 use crate::state::private_file;
+use crate::state::surface;
 use config::{clock, model_choice, raise, settings, vendor_keys};
 use control::exit::{Exit, Failure};
 use control::protocol::{OnBehalf, Request, Response};
@@ -29,6 +30,7 @@ use control::sessions::{SessionAct, SessionRow};
 use control::talk::{ChatPartner, ChatSetup};
 use kernel::BlobHash;
 use kernel::budget::Raise;
+use kernel::event::Surface;
 use resource::Endowment;
 
 /// The web pages, whether or not they are open.
@@ -280,8 +282,11 @@ struct PagesBackend {
 }
 
 impl Backend for PagesBackend {
-    fn ask(&self, request: Request) -> Result<Response, Failure> {
-        dispatch::answer(&self.services, &vendor_keys::from_env(), OnBehalf { agent: None, request })
+    fn ask(&self, session: u64, request: Request) -> Result<Response, Failure> {
+        let asked = OnBehalf { agent: None, request };
+        surface::over(Surface::Web { session }, || {
+            dispatch::answer(&self.services, &vendor_keys::from_env(), asked)
+        })
     }
 
     fn warning(&self) -> Option<Failure> {

@@ -37,7 +37,9 @@ use super::news::News;
 use super::notices::Notices;
 use super::policies::PolicyStore;
 use super::protected_paths::ProtectedPaths;
+use super::recorder;
 use super::spools::Spools;
+use super::surface;
 use super::vault::DaemonVault;
 use crate::processes::code_reader::Reader;
 use crate::processes::document_reader::DocumentReader;
@@ -531,7 +533,8 @@ impl HostDaemon {
 pub fn environment() -> Result<Env, Failure> {
     let mut entropy = [0; 32];
     random(&mut entropy)?;
-    Ok(Env::new(clock::now_ms(), entropy))
+    let env = Env::new(clock::now_ms(), entropy);
+    Ok(env.recorded_by(recorder::own()).over(surface::current()))
 }
 
 /// Fills `bytes` with entropy.

@@ -130,9 +130,11 @@ fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
         let words = html! {
             (parts::line(&Untrusted::new(event::describe(&event.change)))) " " (about(&event.change, there))
         };
-        vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), words]
+        let by = event.by.as_ref().map(|by| Untrusted::new(event::recorder(by)));
+        let by = html! { @if let Some(by) = &by { (parts::line(by)) } };
+        vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), by, words]
     };
-    table::table("The table of events", &["Event", "When", "What"], events.iter().map(row))
+    table::table("The table of events", &["Event", "When", "By", "What"], events.iter().map(row))
 }
 
 /// Returns a link to the subject of an event, if it still exists.

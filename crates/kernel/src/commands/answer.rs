@@ -220,7 +220,8 @@ fn answer_entries(
     }
     mail.needs_you = mail.answers.len() < entries.len();
     state.put_mail(number, &mail)?;
-    state.event(Change::Answered { number, needs_you: mail.needs_you })?;
+    let over = state.env.surface();
+    state.event(Change::Answered { number, needs_you: mail.needs_you, over })?;
     state.wake(&mut waiting, format!("message {number} was answered"))?;
     state.put_run(&waiting)?;
     Ok(mail.needs_you)

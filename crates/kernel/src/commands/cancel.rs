@@ -293,7 +293,7 @@ fn close_card(state: &mut State<'_>, message: crate::id::MessageNumber) -> Resul
         }
         mail.needs_you = false;
         state.put_mail(message, &mail)?;
-        state.event(Change::Answered { number: message, needs_you: false })?;
+        state.event(Change::Answered { number: message, needs_you: false, over: None })?;
     }
     Ok(())
 }

@@ -168,7 +168,8 @@ pub(super) fn answer(
         },
     );
     state.put_mail(message, &mail)?;
-    state.event(Change::Answered { number: message, needs_you: false })?;
+    let over = state.env.surface();
+    state.event(Change::Answered { number: message, needs_you: false, over })?;
     let others = others_waiting(state, &mut run, message)?;
     match run.exhausted.take_if(|exhausted| exhausted.message == message) {
         Some(exhausted) => settle(state, run, exhausted, raise, choice)?,

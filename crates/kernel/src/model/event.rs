@@ -19,13 +19,39 @@ pub struct Event {
     pub prev: BlobHash,
     /// The hash of this event, over `prev`, `seq`, `at_ms` and the JSON of `change`.
     pub hash: BlobHash,
+    /// The user and the machine that recorded the event. The log has them once for many events, in
+    /// [`Change::Opened`]. They are added when events are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Recorder>,
+}
+
+/// A user of the operating system on a machine. The daemon of this user records events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorder {
+    /// The name of the user, or the number if the user has no name.
+    pub user: Untrusted,
+    /// The name of the machine.
+    pub host: Untrusted,
+}
+
+/// The surface over which a person's command reached the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "surface", rename_all = "snake_case")]
+pub enum Surface {
+    /// The control socket, which only the daemon's own user can open.
+    Control,
+    /// The web pages.
+    Web {
+        /// The number of the browser's session.
+        session: u64,
+    },
 }
 
 impl Event {
     /// Returns the event that follows `prev`.
     pub fn chained(seq: u64, at_ms: i64, change: Change, prev: BlobHash) -> Event {
         let hash = Event::hash(seq, at_ms, &change, prev);
-        Event { seq, at_ms, change, prev, hash }
+        Event { seq, at_ms, change, prev, hash, by: None }
     }
 
     /// Returns whether the event is unchanged since it was recorded, and follows `prev`.
@@ -52,6 +78,13 @@ pub enum Change {
     Genesis {
         /// The host of the store.
         host: FormulaId,
+    },
+    /// Another user, or a daemon on another machine, records from here on. The event stands before the first change of
+    /// theirs.
+    Opened {
+        /// The user and the machine.
+        #[serde(flatten)]
+        by: Recorder,
     },
     /// A run began.
     RunStarted {
@@ -153,6 +186,9 @@ pub enum Change {
         number: MessageNumber,
         /// Whether entries are still open.
         needs_you: bool,
+        /// The surface over which the answer came, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<Surface>,
     },
     /// A run ended.
     RunFinished {

@@ -9,6 +9,7 @@ pub mod included_files;
 pub(crate) mod line;
 pub mod name_lookup;
 pub mod partial_rows;
+pub(crate) mod recorders;
 pub mod timer;
 
 use std::collections::BTreeSet;
@@ -485,7 +486,7 @@ pub fn inbox_page(
     }
 }
 
-/// Returns the events with numbers above `after`, in order, at most `limit`.
+/// Returns the events with numbers above `after`, in order, at most `limit`, each with its recorder.
 pub fn events(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -493,10 +494,10 @@ pub fn events(
     limit: usize,
 ) -> Result<Vec<Event>, StoreFault> {
     let from = table::number_key(after.saturating_add(1));
-    Ok(table::scan(txn, Table::Event, owner, &from, &[], limit, false)?
-        .into_iter()
-        .map(|(_, event)| event)
-        .collect())
+    let found = table::scan(txn, Table::Event, owner, &from, &[], limit, false)?;
+    let mut events: Vec<Event> = found.into_iter().map(|(_, event)| event).collect();
+    recorders::add(txn, owner, &mut events)?;
+    Ok(events)
 }
 
 /// Returns the latest event for which `is_wanted` returns true. The search ends after about `most` events.

@@ -273,7 +273,8 @@ impl State<'_> {
         letter.mail.answers.insert(0, answer);
         letter.mail.needs_you = false;
         self.put_mail(letter.number, &letter.mail)?;
-        self.event(Change::Answered { number: letter.number, needs_you: false })
+        let over = self.env.surface();
+        self.event(Change::Answered { number: letter.number, needs_you: false, over })
     }
 
     /// Records that a definition was endowed, and keeps the result as long as the message lies in the mailbox.
@@ -319,7 +320,7 @@ impl State<'_> {
         mail.answers.insert(0, Answer::Withdrawn { reason: reason.clone(), at_ms });
         mail.needs_you = false;
         self.put_mail_of(&owner, &parts.mailbox, number, &mail)?;
-        self.event_for(&owner, Change::Answered { number, needs_you: false })?;
+        self.event_for(&owner, Change::Answered { number, needs_you: false, over: None })?;
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ use crate::formula::{Agent, Formula};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 use crate::partial_rows::{self, Head};
 use crate::provenance::{Provenance, Source};
+use crate::query::recorders;
 use crate::table::{self, FormulaRow};
 use crate::txn::{NO_OWNER, Owner, StoreFault, Table, Txn};
 
@@ -235,6 +236,16 @@ impl<'a> State<'a> {
 
     /// Appends an event to the log of any agent and returns its number.
     pub(crate) fn event_for(&mut self, owner: &Owner, change: Change) -> Result<u64, Fault> {
+        if let Some(recorder) = self.env.recorder()
+            && recorders::last(self.txn, owner)?.as_ref() != Some(recorder)
+        {
+            let seq = self.append_event(owner, Change::Opened { by: recorder.clone() })?;
+            recorders::note(self.txn, owner, seq)?;
+        }
+        self.append_event(owner, change)
+    }
+
+    fn append_event(&mut self, owner: &Owner, change: Change) -> Result<u64, Fault> {
         let last = partial_rows::log_end(self.txn, owner)?;
         let (seq, prev) = last.map_or((1, BlobHash([0; 32])), |e| (e.seq + 1, e.hash));
         let prev = if planted!(self.env, ChainBroken) && seq % 50 == 0 { BlobHash([0; 32]) } else { prev };

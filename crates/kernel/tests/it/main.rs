@@ -32,6 +32,7 @@ mod message_directory;
 mod modules;
 mod names;
 mod nested;
+mod recorders;
 mod retention;
 mod runs;
 mod sub_hosts;

@@ -105,7 +105,8 @@ pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Te
     proposed.letter.mail.needs_you = false;
     proposed.letter.mail.done += 1;
     state.put_mail(number, &proposed.letter.mail)?;
-    state.event(crate::event::Change::Answered { number, needs_you: false })?;
+    let over = state.env.surface();
+    state.event(crate::event::Change::Answered { number, needs_you: false, over })?;
     let creator = asker(state, &promise)?;
     if creator != actor {
         let told = Untrusted::new("Your definition was edited before it was endowed.");

@@ -178,6 +178,7 @@ pub(crate) fn release(
     letter.mail.answers.insert(0, answer);
     letter.mail.needs_you = false;
     state.put_mail(letter.number, &letter.mail)?;
-    state.event(Change::Answered { number: letter.number, needs_you: false })?;
+    let over = state.env.surface();
+    state.event(Change::Answered { number: letter.number, needs_you: false, over })?;
     Ok(Reply::Done)
 }

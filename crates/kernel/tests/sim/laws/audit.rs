@@ -67,6 +67,7 @@ pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
 impl EventSummary {
     fn hear(&mut self, owner: Owner, event: &Event) -> Law {
         match &event.change {
+
             Change::Named { directory, name, id } => {
                 self.names.insert((owner, directory.number, name.clone()), *id);
             }
@@ -82,7 +83,7 @@ impl EventSummary {
                 letters.insert(*number, kind.clone());
                 self.needs_you.insert((owner, *number), *needs_you);
             }
-            Change::Answered { number, needs_you } => {
+            Change::Answered { number, needs_you, .. } => {
                 self.needs_you.insert((owner, *number), *needs_you);
             }
             Change::Dismissed { number } => {
@@ -111,7 +112,10 @@ impl EventSummary {
             Change::RunFinished { run, .. } => {
                 expect(self.finished.insert((owner, run.0)), "a-run-ends-once", || format!("{run}"))?;
             }
-            Change::Genesis { .. } | Change::Cancelled { .. } | Change::CommandCompleted { .. } => {}
+            Change::Genesis { .. }
+            | Change::Opened { .. }
+            | Change::Cancelled { .. }
+            | Change::CommandCompleted { .. } => {}
         }
         Ok(())
     }
