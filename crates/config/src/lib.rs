@@ -13,6 +13,7 @@ pub mod clock;
 pub mod endowment_text;
 pub mod file_view;
 pub mod machine;
+pub mod managed;
 pub mod mcp_file;
 pub mod model_choice;
 pub mod network_source;

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use resource::programs::Setting;
+use resource::secret::PREFIX as SECRET;
 use serde::{Deserialize, Serialize};
 
-use crate::settings;
+use crate::{managed, settings};
 use control::exit::{Exit, Failure};
 
 /// The name of the file in the user's configuration directory.
@@ -17,6 +19,9 @@ const FILE: &str = "mcp.json";
 
 /// The largest file that is read, in bytes. Settings have the same limit.
 const MAX_FILE_BYTES: u64 = 64 << 10;
+
+/// The memory limit of a server that names none: 2 GiB.
+pub const DEFAULT_MEMORY: u64 = 2 << 30;
 
 /// All configured servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +146,14 @@ impl Server {
     }
 }
 
+/// Returns the value of a variable or of a header, as it is written down.
+pub fn setting(value: &str) -> Setting {
+    match value.strip_prefix(SECRET) {
+        Some(secret) => Setting::Secret(secret.to_owned()),
+        None => Setting::Text(value.to_owned()),
+    }
+}
+
 /// Returns the path of the file.
 pub fn path(config: &Path) -> PathBuf {
     config.join(FILE)
@@ -189,11 +202,27 @@ pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the server with a name.
+/// Returns the servers that may be used: the user's, or those that the machine's administrator has fixed in their place.
+///
+/// # Errors
+/// When the file cannot be read or understood, or the administrator's rules cannot be followed.
+pub fn usable(config: &Path) -> Result<Servers, Failure> {
+    match managed::rules()?.servers() {
+        Some(fixed) => Ok(Servers { servers: fixed.clone() }),
+        None => read(config),
+    }
+}
+
+/// Returns the server with a name. If the machine's administrator has fixed the servers, an entry of the user counts for
+/// nothing, whatever its name.
 ///
 /// # Errors
 /// When no server has this name, or the file cannot be read.
 pub fn find(config: &Path, name: &str) -> Result<Server, Failure> {
+    let rules = managed::rules()?;
+    if let Some(fixed) = rules.servers() {
+        return fixed.get(name).cloned().ok_or_else(|| rules.foreign_server(name));
+    }
     let mut all = read(config)?.servers;
     all.remove(name).ok_or_else(|| {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();

@@ -10,6 +10,7 @@ use model::weights::{self, Weights};
 use model::{DetectedModel, ModelRef, Price, Secret, Vendor};
 use passable::visible_line;
 
+use crate::managed::{self, Managed};
 use crate::network_source::NetworkSource;
 use crate::place::{self, Place};
 use crate::settings;
@@ -63,16 +64,33 @@ impl<'a> KnownModels<'a> {
         self.variables.get(VARIABLE).filter(|model| !model.is_empty()).cloned()
     }
 
-    /// Returns the model that is used if none is named.
+    /// Returns the model that is used if none is named: the best one that the machine's administrator allows.
     pub fn detect(&self) -> DetectedModel {
         let network = NetworkSource::new(self.place).current();
-        model::detect(&|name| self.variable(name), &self.place.weights(), &network)
+        let found = model::detect(&|name| self.variable(name), &self.place.weights(), &network);
+        if self.is_allowed(found.reference()) {
+            return found;
+        }
+        self.survey().into_iter().next().unwrap_or(found)
     }
 
-    /// Returns all models that are available here without settings.
+    /// Returns whether the machine's administrator allows a model, at the server that the variables name.
+    fn is_allowed(&self, model: &ModelRef) -> bool {
+        let pinned = self.pin(model.clone());
+        managed::current().is_ok_and(|rules| pinned.is_ok_and(|pinned| rules.allows_model(&pinned)))
+    }
+
+    /// Checks that the machine's administrator allows all models of a list, at the servers that the variables name.
+    fn expect_allowed(&self, text: &str) -> Result<(), Failure> {
+        let rules = managed::rules()?;
+        understood(text)?.into_iter().try_for_each(|one| rules.expect_model(&self.pin(one)?))
+    }
+
+    /// Returns all models that are available here without settings, and that the machine's administrator allows.
     pub fn survey(&self) -> Vec<DetectedModel> {
         let network = NetworkSource::new(self.place).current();
-        model::survey(&|name| self.variable(name), &self.place.weights(), &network)
+        let found = model::survey(&|name| self.variable(name), &self.place.weights(), &network);
+        found.into_iter().filter(|found| self.is_allowed(found.reference())).collect()
     }
 
     /// Returns the vendors, each with the variable that holds its key, if one is set.
@@ -116,11 +134,15 @@ impl<'a> KnownModels<'a> {
             dir: self.place.weights(),
             prices_dated: Price::dated().to_owned(),
             priced: Price::all().map(|(name, _)| name).collect(),
+            managed: match managed::current() {
+                Ok(rules) => rules.models_line(),
+                Err(fault) => Some(fault.to_string()),
+            },
             settings_failure,
         }
     }
 
-    /// Returns the models that can be used. The default in the user's settings comes first.
+    /// Returns the models that can be used and are allowed. The default in the user's settings comes first.
     fn askable(&self) -> Vec<KnownModel> {
         let own =
             settings::read(&settings::path(self.place)).map(|settings| settings.models).unwrap_or_default();
@@ -133,7 +155,8 @@ impl<'a> KnownModels<'a> {
         let weights = weights.map(|weights| (format!("local:{}", weights.name), weights.licence.to_string()));
         let mut all: Vec<KnownModel> = Vec::new();
         for (model, origin) in default.into_iter().chain(names).chain(found).chain(weights) {
-            if !all.iter().any(|known| known.model == model) {
+            let is_allowed = resolved(self.place, &model).and_then(|text| self.expect_allowed(&text)).is_ok();
+            if is_allowed && !all.iter().any(|known| known.model == model) {
                 all.push(KnownModel { model, origin });
             }
         }
@@ -148,7 +171,12 @@ impl<'a> KnownModels<'a> {
         let named = named.or_else(|| Some((by_settings()?, "`default` in your settings")));
         if let Some((model, whence)) = named {
             let resolved = resolved(self.place, &model);
-            return match resolved.and_then(|text| expect_here(self.place, &text, false).map(|()| text)) {
+            let usable = resolved.and_then(|text| {
+                expect_here(self.place, &text, false)?;
+                self.expect_allowed(&text)?;
+                Ok(text)
+            });
+            return match usable {
                 Ok(text) if text == model => {
                     (true, format!("{} ({whence})", visible_line(&model)), String::new())
                 }
@@ -163,6 +191,9 @@ impl<'a> KnownModels<'a> {
             };
         }
         let found = self.detect();
+        if let Err(failure) = self.expect_allowed(&found.reference().to_string()) {
+            return (false, failure.message.visible_line().into_owned(), failure.help);
+        }
         (
             !matches!(found, DetectedModel::Pull { .. }),
             describe(&found),
@@ -189,6 +220,7 @@ impl<'a> KnownModels<'a> {
         dry: bool,
         attendant: &mut dyn Attendant,
     ) -> Result<String, Failure> {
+        let rules = managed::rules()?;
         let chosen = named.map(str::to_owned).or_else(|| self.in_environment());
         let chosen = chosen.or_else(|| match settings::read(&settings::path(self.place)) {
             Ok(settings) => settings.models.default,
@@ -200,6 +232,7 @@ impl<'a> KnownModels<'a> {
         });
         let Some(text) = chosen else {
             let found = self.detect();
+            rules.expect_model(&self.pin(found.reference().clone())?)?;
             if let (DetectedModel::Pull { weights, .. }, false) = (&found, dry) {
                 attendant.fetch(weights)?;
             }
@@ -211,6 +244,7 @@ impl<'a> KnownModels<'a> {
                 }
                 _ => true,
             });
+            let wanted = wanted.filter(|wanted| rules.allows_model(wanted));
             if let (Some(asked), None) = (by_file, &wanted) {
                 // The note quotes no command. Otherwise a file could write a command for a person to paste.
                 attendant.note(&format!(
@@ -224,7 +258,7 @@ impl<'a> KnownModels<'a> {
         let references = understood(&resolved(self.place, &text)?)?;
         let ready: Vec<String> = references
             .into_iter()
-            .map(|reference| self.made_ready(reference, dry, attendant))
+            .map(|reference| self.made_ready(reference, &rules, dry, attendant))
             .collect::<Result<_, _>>()?;
         Ok(ready.join(","))
     }
@@ -234,22 +268,27 @@ impl<'a> KnownModels<'a> {
     fn made_ready(
         &self,
         reference: ModelRef,
+        rules: &Managed,
         dry: bool,
         attendant: &mut dyn Attendant,
     ) -> Result<String, Failure> {
-        Ok(match reference {
+        let ready = match reference {
             // A relative path starts from the directory of this process, not from the daemon's.
-            ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
-            ModelRef::Replay { path } => ModelRef::Replay { path: here(path)? }.to_string(),
+            ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? },
+            ModelRef::Replay { path } => ModelRef::Replay { path: here(path)? },
             ModelRef::Local { name } => {
+                // Nothing is fetched that may not be used.
+                rules.expect_model(&ModelRef::Local { name: name.clone() })?;
                 let wanted = local(name.as_deref())?;
                 if !is_here(self.place, wanted) && !dry {
                     attendant.fetch(wanted)?;
                 }
-                ModelRef::Local { name }.to_string()
+                ModelRef::Local { name }
             }
-            other => self.pin(other)?.to_string(),
-        })
+            other => self.pin(other)?,
+        };
+        rules.expect_model(&ready)?;
+        Ok(ready.to_string())
     }
 
     /// Returns the reference with the server address that the variables name.

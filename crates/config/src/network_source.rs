@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use network::{Environment, Network, NetworkSettings};
+use network::{Egress, Environment, Network, NetworkSettings};
 
+use crate::managed;
 use crate::place::Place;
 use crate::settings::{self, SettingsWatcher};
 
-/// The source of the present way to other machines. It follows the settings; the environment stays as it was at the
-/// start of the process.
+/// The source of the present way to other machines. It follows the settings and the rules of the machine's
+/// administrator; the environment stays as it was at the start of the process.
 pub struct NetworkSource {
     environment: Environment,
     state: Mutex<SourceState>,
@@ -16,7 +17,14 @@ pub struct NetworkSource {
 
 struct SourceState {
     settings: SettingsWatcher,
-    known: Option<(NetworkSettings, Arc<Network>)>,
+    known: Option<KnownNetwork>,
+}
+
+/// The network that was made last, and the settings and rules behind it.
+struct KnownNetwork {
+    settings: NetworkSettings,
+    egress: Option<Arc<Egress>>,
+    network: Arc<Network>,
 }
 
 impl NetworkSource {
@@ -29,7 +37,8 @@ impl NetworkSource {
         }
     }
 
-    /// Returns the present way to other machines. It reaches nothing if the settings were never read without a fault.
+    /// Returns the present way to other machines. It reaches nothing if the settings were never read without a fault,
+    /// or if the rules of the machine's administrator cannot be followed.
     pub fn current(&self) -> Arc<Network> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = match state.settings.reload_strictly() {
@@ -37,13 +46,19 @@ impl NetworkSource {
             // The file may name the only proxy that is allowed, so nothing is reached without it.
             Err(fault) => return Arc::new(Network::unusable(fault)),
         };
-        if let Some((of, network)) = &state.known
-            && *of == settings
+        let egress = match managed::current() {
+            Ok(rules) => rules.egress(),
+            Err(fault) => return Arc::new(Network::unusable(&fault.to_string())),
+        };
+        if let Some(known) = &state.known
+            && known.settings == settings
+            && known.egress == egress
         {
-            return Arc::clone(network);
+            return Arc::clone(&known.network);
         }
-        let network = Arc::new(Network::new(&settings, &self.environment));
-        state.known = Some((settings, Arc::clone(&network)));
+        let network = Network::new(&settings, &self.environment).with_egress(egress.clone());
+        let network = Arc::new(network);
+        state.known = Some(KnownNetwork { settings, egress, network: Arc::clone(&network) });
         network
     }
 }

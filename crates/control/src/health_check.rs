@@ -12,6 +12,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("network", "Network"),
     ("sandbox", "Sandbox"),
     ("policy", "Policy"),
+    ("managed", "Rules of the machine's administrator"),
     ("web", "These pages"),
 ];
 

@@ -29,6 +29,9 @@ pub struct ModelList {
     pub prices_dated: String,
     /// The models that have a built-in price.
     pub priced: Vec<String>,
+    /// The line about the models that the machine's administrator allows, if they are restricted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed: Option<String>,
     /// The reason why the user's settings cannot be read.
     pub settings_failure: Option<Failure>,
 }

@@ -632,6 +632,24 @@ pub struct PolicyFile {
     /// directories.
     #[serde(default)]
     pub unbound: Vec<Untrusted>,
+    /// The policies of the machine's administrator, if there are any. They bind every home of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed: Option<ManagedPolicies>,
+}
+
+/// The policies of the machine's administrator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManagedPolicies {
+    /// The path of the file.
+    pub path: String,
+    /// The hash of the file, if it could be read.
+    pub digest: Option<BlobHash>,
+    /// The policies, in the order of the file.
+    pub policies: Vec<PolicyRow>,
+    /// The number of examples that had the expected result.
+    pub examples: usize,
+    /// The fault of the administrator's files. If there is one, no call is judged.
+    pub problem: Option<Untrusted>,
 }
 
 /// One policy.
@@ -641,8 +659,11 @@ pub struct PolicyRow {
     pub name: String,
     /// The line on which the policy begins, counted from 1.
     pub line: usize,
-    /// Whether the policy forbids calls. Otherwise it permits calls.
+    /// Whether the policy forbids calls. Otherwise it asks about calls, or permits them.
     pub forbids: bool,
+    /// Whether the policy has a person asked about calls.
+    #[serde(default)]
+    pub asks: bool,
     /// Whether no other policy may ever permit the calls that this policy forbids.
     pub invariant: bool,
     /// Whether the policy forbids calls by the files that they name.

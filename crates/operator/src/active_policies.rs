@@ -5,15 +5,15 @@ use std::sync::Arc;
 use kernel::BlobHash;
 use kernel::proposal::Finding;
 use passable::{Quoting, quoting, visible_line};
-use policy::{Context, Operator, Opinion, Stance};
+use policy::{Context, MACHINE_RULES, Operator, Opinion, Stance};
 
 use crate::call::Call;
-use crate::policies::Policies;
+use crate::policies::{Policies, PolicyOwner};
 use crate::problem::Problem;
 use crate::vocabulary::Vocabulary;
 
-/// The policies that are in force for a run: the operator's and the project's. A call that either forbids is
-/// forbidden.
+/// The policies that are in force for a run: the machine's, the operator's and the project's. A call that one of them
+/// forbids is forbidden.
 #[derive(Debug)]
 pub struct ActivePolicies {
     vocabulary: Arc<Vocabulary>,
@@ -32,27 +32,42 @@ impl ActivePolicies {
     ) -> ActivePolicies {
         let mut hasher = blake3::Hasher::new_derive_key("almoner policies in force v1");
         for layer in &layers {
+            // The same text is another policy as the machine's.
+            hasher.update(&[u8::from(layer.owner() == PolicyOwner::Machine)]);
             hasher.update(&layer.digest().0);
         }
         let digest = BlobHash(*hasher.finalize().as_bytes());
         ActivePolicies { vocabulary, layers, stale, digest }
     }
 
-    fn finding(&self, layer: &Policies, name: &str, call: &Call, forbids: bool) -> Finding {
+    fn finding(&self, layer: &Policies, name: &str, call: &Call, stance: Stance) -> Finding {
         let policy = layer.policy(name);
         let reason = policy.and_then(|policy| policy.reason.as_deref());
-        let verb = if forbids { "forbids" } else { "permits" };
+        let verb = match stance {
+            Stance::Forbids => "forbids",
+            Stance::Asks => "asks about",
+            Stance::Permits | Stance::Silent => "permits",
+        };
+        let whose = match layer.owner() {
+            PolicyOwner::Machine => "the machine's administrator: ",
+            PolicyOwner::Operator | PolicyOwner::Project => "",
+        };
         let message = match reason {
-            Some(reason) => quoting!("{} (`{}` in {} ", visible_line(reason), name, layer.file()),
-            None => quoting!("the policy `{}` in {} ", name, layer.file()),
+            Some(reason) => quoting!("{} ({}`{}` in {} ", visible_line(reason), whose, name, layer.file()),
+            None => quoting!("{}the policy `{}` in {} ", whose, name, layer.file()),
         };
         let message = message.and(verb).and(if reason.is_some() { " it)" } else { " it" });
         let instead = policy.and_then(|policy| policy.instead.as_deref());
-        Finding::new(format!("operator/{name}"), message).at("method").counter_example(&call.method).allowed(
-            match (instead, forbids) {
+        let rule = match layer.owner() {
+            PolicyOwner::Machine => format!("{MACHINE_RULES}{name}"),
+            PolicyOwner::Operator | PolicyOwner::Project => format!("operator/{name}"),
+        };
+        Finding::new(rule, message).at("method").counter_example(&call.method).allowed(
+            match (instead, stance) {
                 (Some(instead), _) => Quoting::theirs(visible_line(instead)),
-                (None, true) => "nothing that this policy covers".into(),
-                (None, false) => "what it permits is not asked about".into(),
+                (None, Stance::Forbids) => "nothing that this policy covers".into(),
+                (None, Stance::Asks) => "what a person agrees to".into(),
+                (None, Stance::Permits | Stance::Silent) => "what it permits is not asked about".into(),
             },
         )
     }
@@ -80,7 +95,7 @@ impl Operator for ActivePolicies {
                 "text without lone surrogates; whole numbers below 2^53",
             );
         }
-        let (mut forbids, mut permits) = (false, false);
+        let mut strictest = Stance::Silent;
         for layer in &self.layers {
             let said = layer.decide(&self.vocabulary, &call, false);
             for (name, error) in &said.failed {
@@ -100,10 +115,8 @@ impl Operator for ActivePolicies {
                         .allowed("nothing that this policy covers, until it is mended"),
                 );
             }
-            let forbidden = said.stance == Stance::Forbids;
-            findings.extend(said.by.iter().map(|name| self.finding(layer, name, &call, forbidden)));
-            forbids |= forbidden;
-            permits |= said.stance == Stance::Permits;
+            findings.extend(said.by.iter().map(|name| self.finding(layer, name, &call, said.stance)));
+            strictest = strictest.max(said.stance);
         }
         if let Some(problem) = &self.stale {
             findings.push(
@@ -116,12 +129,7 @@ impl Operator for ActivePolicies {
                 .allowed("a file in which `almoner policy check` finds nothing wrong"),
             );
         }
-        let stance = match (forbids, permits) {
-            (true, _) => Stance::Forbids,
-            (false, true) => Stance::Permits,
-            (false, false) => Stance::Silent,
-        };
-        Opinion { stance, findings }
+        Opinion { stance: strictest, findings }
     }
 
     fn digest(&self) -> BlobHash {

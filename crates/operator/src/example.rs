@@ -15,7 +15,8 @@ pub enum Expected {
     Allow,
     /// The call is forbidden.
     Deny,
-    /// No policy decides about the call, so a person is asked wherever one would be without policies.
+    /// A policy asks about the call. Or no policy decides about it, so a person is asked wherever one would be without
+    /// policies.
     Ask,
 }
 
@@ -40,12 +41,12 @@ impl Expected {
         }
     }
 
-    /// Returns the stance that the policies must have on the call.
-    pub fn stance(self) -> Stance {
+    /// Returns whether this is the decision of policies with that stance.
+    pub fn is_met_by(self, stance: Stance) -> bool {
         match self {
-            Expected::Allow => Stance::Permits,
-            Expected::Deny => Stance::Forbids,
-            Expected::Ask => Stance::Silent,
+            Expected::Allow => stance == Stance::Permits,
+            Expected::Deny => stance == Stance::Forbids,
+            Expected::Ask => matches!(stance, Stance::Silent | Stance::Asks),
         }
     }
 }

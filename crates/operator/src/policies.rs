@@ -27,15 +27,35 @@ const MAX_POLICY: usize = 4 << 10;
 const MAX_NESTING: usize = 32;
 
 /// Annotations that a policy may have.
-const ANNOTATIONS: &[&str] = &["id", "reason", "instead", "invariant", "must_allow", "must_ask", "must_deny"];
+const ANNOTATIONS: &[&str] =
+    &["id", "reason", "instead", "ask", "invariant", "must_allow", "must_ask", "must_deny"];
 
 /// The owner of a policy file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyOwner {
     /// The operator of this installation, who may forbid and permit.
     Operator,
-    /// The author of the project, who may only forbid.
+    /// The author of the project, who may only forbid and ask.
     Project,
+    /// The administrator of the machine, who may only forbid and ask. These policies bind every home of the machine.
+    Machine,
+}
+
+impl PolicyOwner {
+    /// Returns the reason why a policy of this owner may not permit, and the remedy. `None` means that it may.
+    fn no_permit(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            PolicyOwner::Operator => None,
+            PolicyOwner::Project => Some((
+                "a project's policy may only forbid or ask; this one permits",
+                "what need not be asked is for you to say, in a policy of your own",
+            )),
+            PolicyOwner::Machine => Some((
+                "a managed policy may only forbid or ask; this one permits",
+                "what need not be asked is for each user to say, in a policy of their own",
+            )),
+        }
+    }
 }
 
 /// One policy.
@@ -45,11 +65,13 @@ pub struct Policy {
     pub name: String,
     /// The line on which the policy begins, from 1.
     pub line: usize,
-    /// Whether the policy forbids. Otherwise it permits.
+    /// Whether the policy forbids. Otherwise it asks or permits.
     pub forbids: bool,
+    /// Whether the policy has a person asked about each call that it covers, whatever else is set.
+    pub asks: bool,
     /// Whether no other policy may ever permit the calls that this policy forbids.
     pub invariant: bool,
-    /// Whether the policy forbids calls by the files that they name. Such a policy binds directories and repositories,
+    /// Whether the policy forbids calls, or asks about them, by the files that they name. Such a policy binds directories and repositories,
     /// but no programs and no tool servers, because nobody can tell beforehand which files these will use.
     pub is_of_files: bool,
     /// The `@reason` of the policy.
@@ -62,8 +84,12 @@ pub struct Policy {
 #[derive(Debug)]
 pub struct Policies {
     file: String,
+    owner: PolicyOwner,
     digest: BlobHash,
+    /// The policies that forbid and permit.
     set: PolicySet,
+    /// The policies that ask.
+    asks: PolicySet,
     policies: BTreeMap<String, Policy>,
     warnings: Vec<Problem>,
     examples: usize,
@@ -111,7 +137,7 @@ impl Policies {
                 .help("name the worker or the thing, or leave the place open: `principal`, `resource`")
             })
             .collect();
-        let (mut set, mut policies) = (PolicySet::new(), BTreeMap::new());
+        let (mut set, mut asks, mut policies) = (PolicySet::new(), PolicySet::new(), BTreeMap::new());
         let mut tries = Vec::new();
         for policy in parsed.policies() {
             let at = index(policy.id());
@@ -131,13 +157,16 @@ impl Policies {
                 );
                 continue;
             }
-            let forbids = policy.effect() == Effect::Forbid;
+            let restricts = policy.effect() == Effect::Forbid;
+            let is_ask = policy.annotation("ask").is_some();
+            let forbids = restricts && !is_ask;
             let invariant = policy.annotation("invariant").is_some();
-            if whose == PolicyOwner::Project && !forbids {
-                problems.push(
-                    problem("a project's policy may only forbid; this one permits".to_owned())
-                        .help("what need not be asked is for you to say, in a policy of your own"),
-                );
+            if let Some((what, help)) = whose.no_permit().filter(|_| !restricts) {
+                problems.push(problem(what.to_owned()).help(help));
+            }
+            if is_ask && !restricts {
+                let what = "`@ask` stands at a `forbid`, which then asks a person in place of refusing";
+                problems.push(problem(what.to_owned()));
             }
             if invariant && (!forbids || policy.annotation("must_deny").is_none()) {
                 let what = "an `@invariant` forbids, and shows with `@must_deny` that it does";
@@ -157,12 +186,14 @@ impl Policies {
                 name: name.clone(),
                 line,
                 forbids,
+                asks: is_ask,
                 invariant,
-                is_of_files: forbids && is_of_files(policy),
+                is_of_files: restricts && is_of_files(policy),
                 reason: told("reason"),
                 instead: told("instead"),
             };
-            if set.add(policy.new_id(PolicyId::new(&name))).is_err() {
+            let to = if is_ask { &mut asks } else { &mut set };
+            if policies.contains_key(&name) || to.add(policy.new_id(PolicyId::new(&name))).is_err() {
                 problems.push(problem(format!("the name `{name}` is taken by another policy")));
             }
             policies.entry(name).or_insert(one);
@@ -179,9 +210,12 @@ impl Policies {
             }
         }
         let validator = Validator::new(vocabulary.schema.clone());
-        let validated = validator.validate(&set, ValidationMode::Strict);
-        problems.extend(validated.validation_errors().map(|error| of_diagnostic(file, text, error)));
-        let warnings = validated.validation_warnings().map(|w| of_diagnostic(file, text, w)).collect();
+        let mut warnings = Vec::new();
+        for part in [&set, &asks] {
+            let validated = validator.validate(part, ValidationMode::Strict);
+            problems.extend(validated.validation_errors().map(|error| of_diagnostic(file, text, error)));
+            warnings.extend(validated.validation_warnings().map(|w| of_diagnostic(file, text, w)));
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -189,7 +223,17 @@ impl Policies {
         let examples = tries.len();
         let authorizer = Authorizer::new();
         let file_name = file.to_owned();
-        let compiled = Policies { file: file_name, digest, set, policies, warnings, examples, authorizer };
+        let compiled = Policies {
+            file: file_name,
+            owner: whose,
+            digest,
+            set,
+            asks,
+            policies,
+            warnings,
+            examples,
+            authorizer,
+        };
         let problems: Vec<Problem> = tries
             .into_iter()
             .filter_map(|(example, of, file, line)| {
@@ -208,9 +252,13 @@ impl Policies {
         if let Some((name, error)) = said.failed.first_key_value() {
             return Some(format!("`{shown}`: the policy `{name}` fails: {error}"));
         }
-        if said.stance == example.expected.stance() {
+        if example.expected.is_met_by(said.stance) {
             let about = of.and_then(|name| self.policies.get(name))?;
-            let speaks = if about.forbids { Expected::Deny } else { Expected::Allow };
+            let speaks = match (about.forbids, about.asks) {
+                (true, _) => Expected::Deny,
+                (false, true) => Expected::Ask,
+                (false, false) => Expected::Allow,
+            };
             return (speaks == example.expected && !said.by.contains(&about.name))
                 .then(|| format!("`{shown}`: that is so, but not because of `{}`", about.name));
         }
@@ -220,6 +268,7 @@ impl Policies {
         Some(match (said.stance, invariant) {
             (Stance::Forbids, Some(name)) => format!("`{shown}` contradicts the invariant `{name}`"),
             (Stance::Forbids, None) => format!("`{shown}`, but it is forbidden by {by}"),
+            (Stance::Asks, _) => format!("`{shown}`, but {by} asks about it"),
             (Stance::Permits, _) => format!("`{shown}`, but it is permitted by {by}"),
             (Stance::Silent, _) => format!("`{shown}`, but no policy speaks of it"),
         })
@@ -240,6 +289,7 @@ impl Policies {
             return said;
         };
         let (mut permits, mut forbids, mut permitted) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let mut asks = BTreeSet::new();
         let count = views.len();
         for view in views {
             let asked = match request::ask(vocabulary, action, call, view, strict) {
@@ -262,9 +312,16 @@ impl Policies {
                 }
                 Decision::Deny => forbids.extend(by),
             }
+            let response = self.authorizer.is_authorized(&asked.request, &self.asks, &asked.entities);
+            for error in response.diagnostics().errors() {
+                let AuthorizationError::PolicyEvaluationError(error) = error;
+                said.failed.insert(error.policy_id().to_string(), error.inner().to_string());
+            }
+            asks.extend(response.diagnostics().reason().map(ToString::to_string));
         }
         (said.stance, said.by) = match () {
             () if !said.failed.is_empty() || !forbids.is_empty() => (Stance::Forbids, forbids),
+            () if !asks.is_empty() => (Stance::Asks, asks),
             () if count > 0 && permitted == count => (Stance::Permits, permits),
             () => (Stance::Silent, BTreeSet::new()),
         };
@@ -274,6 +331,11 @@ impl Policies {
     /// Returns the name of the file, as the user knows it.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// Returns the owner of the file.
+    pub fn owner(&self) -> PolicyOwner {
+        self.owner
     }
 
     /// Returns the hash of the file's bytes.

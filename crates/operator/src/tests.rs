@@ -246,6 +246,45 @@ fn forbid_of_operator_or_project_wins_over_permit() {
 }
 
 #[test]
+fn ask_policy_wins_over_permits_and_yields_to_forbids() {
+    let permit = "permit(principal, action, resource);";
+    let ask = "@id(\"look\") @ask @reason(\"a person looks\")\nforbid(principal, action, resource) when { context has path && context.path like \"*.sh\" };";
+    let forbid = "@id(\"no\") forbid(principal, action, resource) when { context has path && context.path == \"x.sh\" };";
+    check(ask, &write("x.md"), Stance::Silent, &[]);
+    check(ask, &write("x.sh"), Stance::Asks, &["operator/look"]);
+    check(&format!("{permit}{ask}"), &write("x.sh"), Stance::Asks, &["operator/look"]);
+    check(&format!("{permit}{ask}{forbid}"), &write("x.sh"), Stance::Forbids, &["operator/no"]);
+    let machine =
+        Policies::compile(&vocabulary(), PolicyOwner::Machine, "/etc/almoner/managed.cedar", ask, None);
+    let opinion = write("x.sh").under(vec![machine.unwrap(), valid(permit)]);
+    assert_eq!(opinion.stance, Stance::Asks);
+    let finding = opinion.findings.iter().find(|finding| finding.rule == "operator/managed/look").unwrap();
+    assert_eq!(
+        finding.message,
+        "a person looks (the machine's administrator: `look` in /etc/almoner/managed.cedar asks about it)"
+    );
+}
+
+#[test]
+fn managed_policy_with_permit_is_refused() {
+    let managed =
+        |text: &str| Policies::compile(&vocabulary(), PolicyOwner::Machine, "managed.cedar", text, None);
+    assert!(managed("@ask forbid(principal, action, resource);").is_ok());
+    for (text, says) in [
+        ("permit(principal, action, resource);", "a managed policy may only forbid or ask; this one permits"),
+        (
+            "@ask permit(principal, action, resource);",
+            "a managed policy may only forbid or ask; this one permits",
+        ),
+        ("@ask @must_deny(\"dir.read\") forbid(principal, action, resource);", "asks about it"),
+        ("@must_ask(\"dir.read\") forbid(principal, action, resource);", "it is forbidden by"),
+    ] {
+        let problems = managed(text).unwrap_err();
+        assert!(problems.iter().any(|problem| problem.message.contains(says)), "{text}: {problems:#?}");
+    }
+}
+
+#[test]
 fn call_is_judged_by_every_name_path_and_server() {
     let forbid = "@id(\"no\") forbid(principal, action, resource) when { context has file && context.file like \"/secret/*\" };";
     let permit =
@@ -372,7 +411,7 @@ fn project_policy_with_permit_is_refused() {
     let problems = problems.unwrap_err();
     assert_eq!(
         problems[0].to_string(),
-        "p/policy.cedar:4: a project's policy may only forbid; this one permits"
+        "p/policy.cedar:4: a project's policy may only forbid or ask; this one permits"
     );
 }
 

@@ -15,9 +15,16 @@ use crate::ruling::{ActiveLifts, CombinedRuling, Ruling, combine};
 
 /// Returns the verdict of all built-in gates on a proposal. A gate that panics denies.
 pub fn judge(context: &Context<'_>) -> Verdict {
-    static PANEL: LazyLock<Panel> = LazyLock::new(|| Panel::new(Cow::Borrowed(GATES)));
     PANEL.judge(context)
 }
+
+/// Returns the hash of the gates together with the policies of the rules. A verdict by these has it.
+pub fn rules_hash(rules: &Rules) -> BlobHash {
+    PANEL.hash_with(rules)
+}
+
+/// The gates of this build.
+static PANEL: LazyLock<Panel> = LazyLock::new(|| Panel::new(Cow::Borrowed(GATES)));
 
 /// A set of gates that judge together.
 #[derive(Clone, Debug)]

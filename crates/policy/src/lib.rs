@@ -28,8 +28,8 @@ pub use facts::{
     CanonicalArgument, Context, Destination, Facts, KeySighting, Outlet, Overwrite, PathFact, ProgramFact,
     RunBudget, SecretFact, Subject, WrittenFile,
 };
-pub use judge::{Panel, judge};
+pub use judge::{Panel, judge, rules_hash};
 pub use places::{ChangeScope, Location, Place, PlaceFact, PlaceMeaning, Places};
-pub use rules::{Operator, Opinion, Rules, Stance};
+pub use rules::{MACHINE_RULES, Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;
 pub use trace::{Attribution, Reading, Sources, TextIndex, trace};

@@ -60,13 +60,19 @@ pub struct Opinion {
     pub findings: Vec<Finding>,
 }
 
+/// The beginning of the rules of findings that the policies of the machine's administrator make.
+pub const MACHINE_RULES: &str = "operator/managed/";
+
 /// The stance of the operator's policies on a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// The order is from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stance {
     /// No opinion: no policy applies to the call.
     Silent,
     /// A permit: no question is needed. It lifts an *ask* that an operator may lift, and never a *deny*.
     Permits,
+    /// A question: a policy wants a person asked about the call. Nothing but a person lifts it.
+    Asks,
     /// A denial: a policy forbids the call, or a policy failed that might have forbidden it.
     Forbids,
 }

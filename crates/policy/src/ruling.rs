@@ -73,6 +73,11 @@ impl Ruling {
         all
     }
 
+    /// Returns a ruling that asks, even without findings.
+    pub(crate) fn ask_all(lift: Lift, findings: Vec<Finding>) -> Ruling {
+        Ruling { answer: Answer::Ask(lift), findings }
+    }
+
     /// Returns a ruling that denies the proposal, even without findings.
     pub(crate) fn deny_all(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Deny, findings }

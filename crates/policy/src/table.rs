@@ -64,6 +64,7 @@ enum Policy {
     Missing,
     Silent,
     Permits,
+    Asks,
     Forbids,
     Fails,
 }
@@ -83,8 +84,8 @@ const FOREIGN_SOURCES: [ForeignSource; 3] =
     [ForeignSource::Absent, ForeignSource::Model, ForeignSource::Document];
 const ENDOWMENTS: [Endowment; 3] =
     [Endowment::SaysNothing, Endowment::Allows, Endowment::AllowsButTheFileAsks];
-const POLICIES: [Policy; 5] =
-    [Policy::Missing, Policy::Silent, Policy::Permits, Policy::Forbids, Policy::Fails];
+const POLICIES: [Policy; 6] =
+    [Policy::Missing, Policy::Silent, Policy::Permits, Policy::Asks, Policy::Forbids, Policy::Fails];
 
 /// The questions that follow from the caller and the effect of the call.
 #[rustfmt::skip]
@@ -145,6 +146,9 @@ impl Cell<'_> {
         if self.endowment == Endowment::AllowsButTheFileAsks {
             questions.push(RequiredLift::Person);
         }
+        if self.policy == Policy::Asks {
+            questions.push(RequiredLift::Person);
+        }
         if self.effect == Effect::Commit {
             questions.extend(PROVENANCE_QUESTIONS.iter().find(|(heard, _)| *heard == self.heard).unwrap().1);
         }
@@ -191,6 +195,7 @@ impl Cell<'_> {
             Policy::Missing => None,
             Policy::Silent => says(Stance::Silent),
             Policy::Permits => says(Stance::Permits),
+            Policy::Asks => says(Stance::Asks),
             Policy::Forbids => says(Stance::Forbids),
             Policy::Fails => Some(FixedOperator::broken()),
         };

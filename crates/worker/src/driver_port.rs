@@ -69,6 +69,9 @@ pub trait DriverPort: Send + Sync {
     fn takes(&self, model: &str) -> MediaSupport;
     /// Returns the policy rules that apply to a run's proposals now. The gates have further rules in code.
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble>;
+    /// Returns whether the machine's administrator has policies. They bind a call that a person has approved, too: they
+    /// may be newer than the approval.
+    fn has_machine_policies(&self) -> Result<bool, Trouble>;
     /// Returns the vault's values in a form that can be searched for.
     fn secrets(&self) -> Arc<Secrets>;
     /// Returns the host services for a run's web capability: addresses, values of secrets, and whether policies

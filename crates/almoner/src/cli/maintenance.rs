@@ -83,13 +83,15 @@ pub enum InstallationPart {
     Sandbox,
     /// Your own rules
     Policy,
+    /// The rules of the machine's administrator
+    Managed,
     /// Where the web pages are served, and who was let in there
     Web,
 }
 
 impl InstallationPart {
     /// All parts of the installation, in the order of the report.
-    pub const ALL: [InstallationPart; 9] = [
+    pub const ALL: [InstallationPart; 10] = [
         InstallationPart::Place,
         InstallationPart::Settings,
         InstallationPart::Daemon,
@@ -98,6 +100,7 @@ impl InstallationPart {
         InstallationPart::Network,
         InstallationPart::Sandbox,
         InstallationPart::Policy,
+        InstallationPart::Managed,
         InstallationPart::Web,
     ];
 }

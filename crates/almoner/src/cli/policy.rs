@@ -29,9 +29,12 @@ pub enum PolicyVerb {
         /// The file; without it, your own
         #[arg(value_name = "FILE")]
         file: Option<std::path::PathBuf>,
-        /// Check it as the file of a project, which may only forbid
+        /// Check it as the file of a project, which may only forbid and ask
         #[arg(long)]
         project: bool,
+        /// Check it as the file of this machine's administrator
+        #[arg(long, conflicts_with = "project")]
+        managed: bool,
     },
     /// Test a policy file: `outbox.send to=x@y.example untrusted=true`
     Test {

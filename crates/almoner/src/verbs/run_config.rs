@@ -59,7 +59,7 @@ pub fn load(
         return Ok(both);
     };
     // A run without servers of tools needs no `mcp.json`. A slot with a server names the fault of the file itself.
-    let servers = mcp_file::read(&acting.place.config).unwrap_or_default();
+    let servers = mcp_file::usable(&acting.place.config).unwrap_or_default();
     both.from = given.lines(worker, &servers);
     both.transcript_suffix = format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
     both.limits = given.handed.limits.within(definition)?;

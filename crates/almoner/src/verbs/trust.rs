@@ -52,7 +52,7 @@ pub fn trust(place: &Place, args: &TrustArgs) -> ExitResult {
             .help("docs/settings.md says what a project can write into its `almoner.toml`")
     })?;
     let Project { file, endowments, record } = Project::load(file)?;
-    let servers = mcp_file::read(&place.config)?;
+    let servers = mcp_file::usable(&place.config)?;
     let lines = endowments.iter().map(|(name, handed)| {
         let worker = worker_file(&file.dir, name);
         (name.as_str(), handed.lines(worker.as_deref(), &servers))

@@ -60,6 +60,7 @@ mod kinds;
 mod load;
 mod mail_quota;
 mod mailing;
+mod managed;
 mod mcp;
 mod mcp_import;
 mod mcp_protocol;

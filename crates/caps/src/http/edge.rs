@@ -19,6 +19,9 @@ use super::host_services::HostServices;
 use super::reply::Answer;
 use super::request::Call;
 
+/// The rule of the finding that the machine's administrator does not let a server be reached.
+const MANAGED: &str = "http/managed";
+
 /// The maximum time for resolving a name.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -49,10 +52,19 @@ pub(crate) fn addresses(
     origin: &Origin,
     outside: &dyn HostServices,
 ) -> Result<Vec<IpAddr>, Finding> {
+    let network = outside.network();
+    let expect_allowed = |origin: &Origin| {
+        network.expect_allowed(&origin.to_string()).map_err(|error| network_finding(&error, origin))
+    };
+    expect_allowed(origin)?;
     if is_resolved_by_proxy(web, origin, outside) {
         return Ok(vec![]);
     }
     let pinned = web.address.filter(|_| web.places.first().is_some_and(|place| place.origin == *origin));
+    if let Some(address) = pinned {
+        // The user has chosen the machine behind the name, so this machine must be allowed by itself.
+        expect_allowed(&Origin { host: Host::Address(address), ..origin.clone() })?;
+    }
     let found = match (&origin.host, pinned) {
         (_, Some(address)) => vec![address],
         (Host::Address(address), None) => vec![*address],
@@ -236,10 +248,11 @@ pub(crate) fn agent(
 
 /// Returns the finding about a setting of the network that cannot be used.
 pub(crate) fn network_finding(error: &NetworkError, origin: &Origin) -> Finding {
-    Finding::new("http/network", quoting!("{}", error))
-        .at("path")
-        .counter_example(origin.to_string())
-        .allowed("the same call, once the user has corrected it: `almoner doctor network`")
+    let (rule, allowed) = match error.is_managed() {
+        true => (MANAGED, "a server that the administrator allows: `almoner doctor managed`"),
+        false => ("http/network", "the same call, once the user has corrected it: `almoner doctor network`"),
+    };
+    Finding::new(rule, quoting!("{}", error)).at("path").counter_example(origin.to_string()).allowed(allowed)
 }
 
 /// Sends one request and returns its answer.

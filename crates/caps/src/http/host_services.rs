@@ -12,6 +12,7 @@ use kernel::proposal::Finding;
 use network::Network;
 use passable::visible_line;
 use policy::Places;
+use resource::mcp::ToolServer;
 use resource::secret::SecretHandle;
 use resource::web::Origin;
 use zeroize::Zeroizing;
@@ -97,6 +98,17 @@ pub trait HostServices: Send + Sync {
     /// Returns the way to other machines: proxies, and the certificate authorities that are trusted.
     fn network(&self) -> Arc<Network> {
         Arc::default()
+    }
+
+    /// Returns the reason why the machine's administrator does not let a server of tools be used, or `None` if it may be.
+    fn refuses_server(&self, server: &ToolServer) -> Option<String> {
+        let _ = server;
+        None
+    }
+
+    /// Returns the reason why the machine's administrator does not let a program have the network, or `None` if it may.
+    fn refuses_network(&self) -> Option<String> {
+        None
     }
 
     /// Returns whether a reading call may follow a redirect. If policies judge each call, it may not, because they

@@ -29,6 +29,9 @@ const MAX_TREE_BYTES: u64 = 4 << 30;
 /// # Errors
 /// When the server cannot be asked.
 pub fn ask_tools(server: &ToolServer, outside: &Arc<dyn HostServices>) -> Result<ToolListing, McpError> {
+    if let Some(finding) = super::managed_problem(server, &**outside) {
+        return Err(McpError::Blocked(Box::new(finding)));
+    }
     let mut session = Session::open(server, outside)?;
     match session.tools() {
         Ok(tools) => Ok(tools),

@@ -51,6 +51,9 @@ const MAX_SHOWN_CHARS: usize = 200;
 /// The kind of the pins that identify a tool.
 const TOOL: &str = "tool";
 
+/// The rule of the finding that the machine's administrator does not let a server be used.
+const MANAGED: &str = "mcp/managed";
+
 /// The rule of the findings about the secret of a server.
 const SECRET: &str = "mcp/secret";
 
@@ -148,6 +151,11 @@ impl McpCapability {
 
     fn call(&self, begun: &StartedEffect, tool: &PinnedTool, arguments: Map<String, Json>) -> Completion {
         let refuse = |finding: Finding| Completion::Refused(vec![finding]);
+        if let Some(finding) = managed_problem(&self.server, &*self.outside) {
+            // A session that began before the administrator's change ends.
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return refuse(finding);
+        }
         if let Some(problem) = self.secret_problem() {
             return match problem.rule == http::LOCKED {
                 true => Completion::Failed(problem),
@@ -265,6 +273,16 @@ fn changed(server: &ToolServer, tool: &PinnedTool, now: &ToolListing) -> Option<
     Some(finding)
 }
 
+/// Returns the finding that the machine's administrator does not let a server be used, or `None` if it may be.
+fn managed_problem(server: &ToolServer, outside: &dyn HostServices) -> Option<Finding> {
+    let reason = outside.refuses_server(server)?;
+    let finding = Finding::new(MANAGED, Quoting::theirs(reason))
+        .at("method")
+        .counter_example(visible_line(&server.name))
+        .allowed("a server that the administrator allows: `almoner doctor managed`");
+    Some(finding)
+}
+
 /// Returns the destination of a server on the web, and the problem of its addresses if they have one.
 fn destination(web: &Web, outside: &dyn HostServices) -> Option<(Destination, Option<Finding>)> {
     let place = web.places.first()?;
@@ -343,6 +361,7 @@ impl Capability for McpCapability {
             }
         }
         facts.problems.extend(self.secret_problem());
+        facts.problems.extend(managed_problem(&self.server, &*self.outside));
         facts
     }
 

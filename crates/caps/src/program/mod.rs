@@ -16,7 +16,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
-use passable::{quoting, visible_line};
+use passable::{Quoting, quoting, visible_line};
 use policy::{ChangeScope, Facts, ProgramFact, SecretFact};
 use resource::programs::{EndowedProgram, Programs};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
@@ -110,18 +110,25 @@ impl ProgramCapability {
         slots.map(|slot| format!(", in the staged copy of `{}`", visible_line(slot))).collect()
     }
 
-    /// Returns a finding for each directory of the program that is missing.
+    /// Returns a finding for each directory of the program that is missing, and one if the program has the network, but
+    /// may not have it on this machine.
     fn problems(&self) -> Vec<Finding> {
         let gone = self.programs.directories.iter().filter(|directory| !Path::new(&directory.path).is_dir());
-        gone.map(|directory| {
+        let gone = gone.map(|directory| {
             let path = directory.typed_path();
             let path = visible_line(&path);
             Finding::new("program/directory", quoting!("the directory {} is not there", path))
                 .at("argv")
                 .counter_example(path)
                 .allowed("the same call, once the user has put it back")
-        })
-        .collect()
+        });
+        let managed = self.outside.refuses_network().filter(|_| self.programs.network).map(|reason| {
+            Finding::new("program/managed", Quoting::theirs(reason))
+                .at("argv")
+                .counter_example("the network")
+                .allowed("the same program without the network")
+        });
+        gone.chain(managed).collect()
     }
 
     fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path, given: &CallEnvironment) -> Spec {

@@ -15,6 +15,7 @@ use super::project_limits::ProjectLimits;
 use super::project_spools;
 use super::read::{SettingsError, Text, table};
 use crate::machine::Machine;
+use crate::managed;
 use crate::mcp_file::Servers;
 use control::exit::{Exit, Failure};
 use resource::{Endowment, Kind, ResourceSpec};
@@ -207,7 +208,23 @@ impl ProjectEndowments {
         let endow = self.endow.iter().map(|given| given.describe(kind(&given.slot)));
         let spools = project_spools::lines(&self.endow, servers, &kind);
         let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
-        model.chain(endow).chain(spools).chain(allow).chain(self.limits.line()).collect()
+        let managed = self.managed_lines();
+        model.chain(managed).chain(endow).chain(spools).chain(allow).chain(self.limits.line()).collect()
+    }
+
+    /// Returns a line for each part that the machine's administrator does not allow. No run begins with it.
+    fn managed_lines(&self) -> Vec<String> {
+        let rules = match managed::rules() {
+            Ok(rules) => rules,
+            Err(failure) => return vec![format!("refused: {}", failure.message.raw())],
+        };
+        let models = self.model.iter().filter_map(|model| rules.expect_models(model).err());
+        let servers = self.endow.iter().filter_map(|given| match &given.fill {
+            ResourceSpec::Mcp(spec) => rules.expect_server(&spec.server).err(),
+            _ => None,
+        });
+        let refused = models.chain(servers).filter(|failure| failure.exit == Exit::Denied);
+        refused.map(|failure| format!("refused: {}", failure.message.raw())).collect()
     }
 
     /// Returns the kind of a slot, from the file of the worker that has the slot. A name like `a.b` means the slot

@@ -14,7 +14,7 @@ use config::model_choice::KnownModels;
 use config::network_source::NetworkSource;
 use config::place::{Claim, Place};
 use config::settings::{self, NOTIFY};
-use config::{clock, policy_file, private_dir};
+use config::{clock, managed, policy_file, private_dir};
 use control::exit::{Exit, Failure};
 use control::health_check::HealthCheck as Check;
 use control::protocol::{ClientKeys, PolicyFile};
@@ -64,6 +64,7 @@ pub fn examine_without_daemon(
         "model" => vec![model(place, variables)],
         "sandbox" => confinement(),
         "policy" => vec![policy(place, None)],
+        "managed" => managed_checks(),
         "web" => vec![web(place)],
         "network" => network_checks(&NetworkSource::new(place).current()),
         _ => return Err(Failure::new(Exit::NotFound, "`almoner doctor` examines no such part")),
@@ -279,6 +280,22 @@ fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
     };
     let remedy = "mend it; `almoner policy` says what is in force until then".to_owned();
     Check { id: "policy".to_owned(), ok, evidence, remedy }
+}
+
+/// Returns what the machine's administrator has fixed, or the fault of the administrator's files.
+fn managed_checks() -> Vec<Check> {
+    let check =
+        |ok: bool, evidence: String, remedy: String| Check { id: "managed".to_owned(), ok, evidence, remedy };
+    match managed::current() {
+        Err(fault) => {
+            vec![check(false, format!("{fault}; nothing is judged, and no run begins"), fault.help())]
+        }
+        Ok(rules) if !rules.is_managed() => {
+            let nothing = "this machine is not managed: /etc/almoner has no rules";
+            vec![check(true, nothing.to_owned(), String::new())]
+        }
+        Ok(rules) => rules.description().into_iter().map(|line| check(true, line, String::new())).collect(),
+    }
 }
 
 fn model(place: &Place, variables: &ClientKeys) -> Check {

@@ -19,6 +19,8 @@ use crate::state::daemon::HostDaemon;
 use crate::state::errors::DaemonError;
 use crate::state::stored_objects::trouble;
 use crate::state::{model_keys, privacy, text_stream};
+use config::managed;
+use control::exit::Failure;
 
 impl DriverPort for HostDaemon {
     fn host(&self) -> FormulaId {
@@ -86,6 +88,9 @@ impl DriverPort for HostDaemon {
         };
         let references = model::parse_list(model)
             .map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
+        // The administrator may have changed the rules since the run began.
+        let rules = managed::rules().map_err(managed_trouble)?;
+        references.iter().try_for_each(|one| rules.expect_model(one)).map_err(managed_trouble)?;
         model_keys::expect_keys(&self.vault, &references)?;
         let key = |reference: &ModelRef, name: &str| {
             self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
@@ -143,7 +148,12 @@ impl DriverPort for HostDaemon {
         let key = |reference: &ModelRef, name: &str| {
             self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
         };
+        let rules = managed::current();
         self.limits_of(&run.model, &|reference| {
+            // Nothing is asked of a server that may not be reached.
+            if !rules.as_ref().is_ok_and(|rules| rules.allows_model(reference)) {
+                return ModelLimits::lookup(reference);
+            }
             let opened = self.opener.open_with(reference, &|name| key(reference, name));
             opened.map_or_else(|_| ModelLimits::lookup(reference), |provider| provider.limits(bytes))
         })
@@ -159,6 +169,10 @@ impl DriverPort for HostDaemon {
             None => rules,
             Some(operator) => Arc::new(Rules::clone(&rules).with_operator(operator)),
         })
+    }
+
+    fn has_machine_policies(&self) -> Result<bool, Trouble> {
+        Ok(managed::rules().map_err(managed_trouble)?.policies().is_some())
     }
 
     fn secrets(&self) -> Arc<policy::Secrets> {
@@ -201,6 +215,12 @@ impl DriverPort for HostDaemon {
         // Nothing is begun in a damaged store.
         self.as_daemon().is_stopping() || self.store.damage().is_some()
     }
+}
+
+/// Returns the trouble of a run that the machine's administrator stops.
+fn managed_trouble(failure: Failure) -> Trouble {
+    let help = format!("{}; then `almoner resume`", failure.help);
+    Trouble { code: "managed/refused".to_owned(), message: failure.message, help }
 }
 
 /// Returns the server that a run waits for. Of several models, the first one names it.

@@ -101,6 +101,7 @@ pub fn start_as(
     };
     let values = check_inputs(&definition, &inputs)?;
     let model = model(daemon, &spec.model)?;
+    config::managed::rules()?.expect_models(&model)?;
     check_money(daemon, &definition, &spec, &model)?;
     model_keys::check(daemon, &model)?;
     check_chat(&definition, &spec)?;

@@ -9,11 +9,12 @@ use kernel::{BlobHash, FormulaId, table};
 use network::Network;
 use policy::Places;
 use resource::Resource;
+use resource::mcp::ToolServer;
 use resource::secret::SecretHandle;
 
 use super::daemon::{Daemon, HostDaemon};
 use super::vault::SecretDenied;
-use config::clock;
+use config::{clock, managed};
 
 fn secret_value(
     value: Result<vault::Secret, SecretDenied>,
@@ -64,6 +65,20 @@ struct DaemonServices {
 impl caps::HostServices for DaemonServices {
     fn network(&self) -> Arc<Network> {
         self.shared.upgrade().map(|shared| shared.opener.network()).unwrap_or_default()
+    }
+
+    fn refuses_server(&self, server: &ToolServer) -> Option<String> {
+        match managed::current() {
+            Ok(rules) => rules.refuses_server(server),
+            Err(fault) => Some(fault.to_string()),
+        }
+    }
+
+    fn refuses_network(&self) -> Option<String> {
+        match managed::current() {
+            Ok(rules) => rules.refuses_network(),
+            Err(fault) => Some(fault.to_string()),
+        }
     }
 
     fn follows_redirects(&self) -> bool {

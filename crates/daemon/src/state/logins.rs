@@ -223,7 +223,7 @@ impl Daemon {
             let shown = passable::visible_line(server).into_owned();
             Failure::new(Exit::Usage, format!("{shown}: {error}")).help("write https://HOST[:PORT]/PATH")
         })?;
-        let servers = mcp_file::read(&self.place.config).unwrap_or_default().servers;
+        let servers = mcp_file::usable(&self.place.config).unwrap_or_default().servers;
         let same =
             |url: &str| Place::parse(url.split('?').next().unwrap_or(url)).is_ok_and(|own| own == place);
         let own = servers.values().find(|own| own.url.as_deref().is_some_and(same));

@@ -1,4 +1,7 @@
-//! The operator's policies that are in force in the daemon.
+//! The policies that are in force in the daemon: those of the machine's administrator, and the operator's.
+//!
+//! The administrator's files are looked at whenever a call is judged (`config::managed`). While they cannot be followed,
+//! no call is judged.
 //!
 //! The daemon checks the policy file whenever it judges a call. If the file has become invalid, the earlier policies
 //! stay in force, and every user is told. Without earlier policies, no call is judged, and runs wait.
@@ -18,9 +21,10 @@ use passable::Untrusted;
 use policy::Operator;
 
 use super::log;
+use config::managed;
 use config::policy_file::{self, NAME, Stamps, stamps};
 use control::exit::Failure;
-use control::protocol::{PolicyFile, PolicyRow};
+use control::protocol::{ManagedPolicies, PolicyFile, PolicyRow};
 
 /// The time for which a changed file must stay unchanged before it is read, because its writer may not be done.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -119,6 +123,9 @@ impl PolicyStore {
 
     /// Returns whether policies judge calls, or would if the file were valid.
     pub fn has_any(&self) -> bool {
+        if managed::current().map_or(true, |rules| rules.policies().is_some()) {
+            return true;
+        }
         let state = self.refresh();
         !state.is_ready || !state.problems.is_empty() || state.has_any()
     }
@@ -126,8 +133,10 @@ impl PolicyStore {
     /// Checks that calls can be judged.
     ///
     /// # Errors
-    /// When the file is invalid and no earlier policies are in force.
+    /// When the file is invalid and no earlier policies are in force, or the rules of the machine's administrator cannot
+    /// be followed.
     pub fn expect_ready(&self) -> Result<(), Failure> {
+        managed::rules()?;
         let state = self.refresh();
         if state.is_ready { Ok(()) } else { Err(policy_file::failure(&state.problems)) }
     }
@@ -148,7 +157,7 @@ impl PolicyStore {
         self.with_project(project).map_err(|failure| stall_reason(&failure))
     }
 
-    /// Returns the policies that are in force outside of runs: the operator's alone.
+    /// Returns the policies that are in force outside of runs: those of the machine's administrator and the operator's.
     ///
     /// # Errors
     /// When no valid policies are in force, so that calls cannot be judged.
@@ -164,7 +173,8 @@ impl PolicyStore {
             }
             (state.current.clone(), state.problems.first().cloned())
         };
-        let layers: Vec<_> = own.into_iter().chain(project).collect();
+        let machine = managed::rules()?.policies().cloned();
+        let layers: Vec<_> = machine.into_iter().chain(own).chain(project).collect();
         if layers.is_empty() && stale.is_none() {
             return Ok(None);
         }
@@ -211,7 +221,29 @@ impl PolicyStore {
             problems: state.problems.iter().map(told).collect(),
             ready: state.is_ready,
             unbound: vec![],
+            managed: managed_report(),
         }
+    }
+}
+
+/// Returns the report on the policies of the machine's administrator. It is `None` if nothing is managed.
+fn managed_report() -> Option<ManagedPolicies> {
+    let path = managed::policy_path().to_string_lossy().into_owned();
+    match managed::current() {
+        Ok(rules) => rules.policies().map(|policies| ManagedPolicies {
+            path,
+            digest: Some(policies.digest()),
+            policies: policies.policies().into_iter().map(row).collect(),
+            examples: policies.examples(),
+            problem: None,
+        }),
+        Err(fault) => Some(ManagedPolicies {
+            path,
+            digest: None,
+            policies: vec![],
+            examples: 0,
+            problem: Some(Untrusted::new(fault.to_string())),
+        }),
     }
 }
 
@@ -221,6 +253,7 @@ pub fn row(policy: &operator::Policy) -> PolicyRow {
         name: policy.name.clone(),
         line: policy.line,
         forbids: policy.forbids,
+        asks: policy.asks,
         invariant: policy.invariant,
         is_of_files: policy.is_of_files,
         reason: policy.reason.clone().map(Untrusted::new),

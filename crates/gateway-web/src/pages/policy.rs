@@ -36,6 +36,12 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
                 h2 { "Worth a look" }
                 ul { @for one in &report.warnings { li { (parts::line(one)) } } }
             }
+            @if let Some(managed) = &report.managed {
+                h2 { "Rules of the machine's administrator " span.count { (managed.policies.len()) } }
+                @if let Some(problem) = &managed.problem { div.failure role="alert" { p { (parts::line(problem)) } } }
+                @if !managed.policies.is_empty() { (table(&managed.policies)) }
+                p.note { "They stand in " code { (managed.path) } " and bind every home of this machine." }
+            }
             h2 { "Rules " span.count { (report.policies.len()) } }
             @if report.policies.is_empty() { p.note { "None of the operator's." } } @else { (table(&report.policies)) }
             p.note { (report.examples) " examples came out as they must. " code { "almoner policy test …" } " tries a call." }
@@ -53,6 +59,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 fn table(policies: &[PolicyRow]) -> Markup {
     let row = |one: &PolicyRow| {
         let does = match (one.forbids, one.invariant) {
+            _ if one.asks => "asks a person",
             (true, true) => "forbids, whatever permits it",
             (true, false) => "forbids",
             (false, _) => "permits",

@@ -259,6 +259,13 @@ pub enum Move {
         /// The same call, judged on the current state.
         judgement: Box<Judgement>,
     },
+    /// A rule that is newer than the approval forbids an approved call. The approval is spent, and the call is refused.
+    Forbid {
+        /// The step that proposed the call.
+        proposal: u64,
+        /// The reasons.
+        findings: Vec<Finding>,
+    },
     /// A begun call may or may not have happened before a crash, so the host is asked.
     OutcomeUnknown {
         /// The step that proposed the call.

@@ -66,6 +66,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
             Move::Restate { proposal, judgement } => propose::restate(state, &mut run, proposal, *judgement)?,
+            Move::Forbid { proposal, findings } => propose::forbid(state, &mut run, proposal, findings)?,
             Move::OutcomeUnknown { proposal } => doubt(state, &mut run, proposal)?,
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;

@@ -191,6 +191,7 @@ pub(super) fn takes(step: &Move) -> bool {
         Move::Propose { .. }
         | Move::Begin { .. }
         | Move::Restate { .. }
+        | Move::Forbid { .. }
         | Move::OutcomeUnknown { .. }
         | Move::Complete { .. }
         | Move::Suspend { .. }

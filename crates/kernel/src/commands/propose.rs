@@ -76,6 +76,31 @@ pub(super) fn restate(
     propose_after(state, run, vec![judgement], Some(step))
 }
 
+/// Spends the approval of one call without making the call, because a rule that is newer than the approval forbids it.
+pub(super) fn forbid(
+    state: &mut State<'_>,
+    run: &mut Run,
+    step: u64,
+    findings: Vec<Finding>,
+) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step };
+    if run.open.get(&step) != Some(&Phase::Approved) {
+        return Err(Fault::OutOfOrder { at, what: "only an approved proposal can be forbidden" });
+    }
+    if findings.is_empty() {
+        return Err(Fault::OutOfOrder { at, what: "a call is forbidden for a reason" });
+    }
+    let Entry::Proposed { fingerprint, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+    };
+    let owner = state.owner();
+    state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
+    run.open.remove(&step);
+    let completion = Completion::Refused(findings);
+    state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::default())?;
+    Ok(())
+}
+
 /// Returns a finding that lists the changes since the approval.
 fn stale(before: &BTreeSet<Pin>, now: &BTreeSet<Pin>) -> Finding {
     let state = |pins: &BTreeSet<Pin>, of: &Pin| {

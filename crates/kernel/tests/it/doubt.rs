@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use kernel::command::{Act, Cancel, Choice, Fault, Judgement, Move, Reply};
 use kernel::message::Body;
-use kernel::proposal::{Decision, Pin};
+use kernel::proposal::{Decision, Finding, Pin};
 use kernel::run::{CallSite, Completion, Entry, Phase};
 use kernel::started_effect::StartedEffect;
 use kernel::txn::Table;
@@ -123,6 +123,25 @@ fn approval_is_spent_without_effect_if_the_file_changed() {
     assert!(w.try_advance(run, vec![Move::Begin { proposal: anew }]).is_err(), "and is none to the new card");
     w.answer(again[0], YES);
     assert_eq!(w.advance(run, vec![Move::Begin { proposal: anew }]).begun.len(), 1);
+}
+
+#[test]
+fn approval_is_spent_without_effect_if_a_newer_rule_forbids() {
+    let mut w = Fixture::new();
+    let run = w.start();
+    let judged = w.judgement(run, "out", "write", Decision::Ask);
+    w.advance(run, vec![Move::Propose { proposals: vec![judged] }]);
+    let step = *w.run(run).open.keys().next().unwrap();
+    let forbid = |findings: Vec<Finding>| vec![Move::Forbid { proposal: step, findings }];
+    let finding = || Finding::new("operator/managed/none", "not on this machine");
+    assert!(w.try_advance(run, forbid(vec![finding()])).is_err(), "nobody has approved it yet");
+    let message = w.open_mail()[0];
+    w.answer(message, YES);
+    assert!(w.try_advance(run, forbid(vec![])).is_err(), "a refusal has a reason");
+    let outcome = w.advance(run, forbid(vec![finding()]));
+    assert!(outcome.begun.is_empty());
+    assert_eq!(completion(&w.journal(run), step), Some(Completion::Refused(vec![finding()])));
+    assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err(), "the yes is gone");
 }
 
 #[test]

@@ -166,6 +166,7 @@ names!(MOVES, move_name, Move, {
     Move::Propose { .. } => "advance: propose",
     Move::Begin { .. } => "advance: begin",
     Move::Restate { .. } => "advance: restate",
+    Move::Forbid { .. } => "advance: forbid",
     Move::OutcomeUnknown { .. } => "advance: doubt",
     Move::Complete { .. } => "advance: complete",
     Move::Make { .. } => "advance: make",

@@ -7,10 +7,10 @@ use super::Gate;
 use crate::facts::{Context, Facts, PathFact, Subject};
 use crate::places::{PlaceFact, PlaceMeaning};
 use crate::rules::Stance;
-use crate::ruling::{ActiveLifts, Ruling};
+use crate::ruling::{ActiveLifts, Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "operator", version: 6, about: "the operator's own policies forbid or permit", judge };
+    Gate { name: "operator", version: 7, about: "the operator's own policies forbid or permit", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
@@ -30,7 +30,7 @@ fn judge(context: &Context<'_>) -> Ruling {
             facts: other.facts.as_ref().unwrap_or(context.facts),
             ..*context
         });
-        if said.stance == Stance::Forbids {
+        if said.stance >= Stance::Asks && said.stance > opinion.stance {
             opinion = said;
         }
     }
@@ -45,6 +45,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     match opinion.stance {
         Stance::Silent => Ruling::notes(opinion.findings),
         Stance::Permits => Ruling::permit(opinion.findings),
+        Stance::Asks => Ruling::ask_all(Lift::Permission, opinion.findings),
         Stance::Forbids => Ruling::deny_all(opinion.findings),
     }
 }
@@ -215,7 +216,8 @@ mod tests {
     #[test]
     fn gate_follows_the_operator_policies() {
         check(&GATE, &Call::new("send"), (Allow, Allow), &[]);
-        for (stance, decision) in [(Stance::Silent, Allow), (Stance::Permits, Allow), (Stance::Forbids, Deny)]
+        for (stance, decision) in
+            [(Stance::Silent, Allow), (Stance::Permits, Allow), (Stance::Asks, Ask), (Stance::Forbids, Deny)]
         {
             let call = Call::new("send").under(FixedOperator::new(stance, vec![finding()]));
             check(&GATE, &call, (decision, decision), &["operator/no-evil"]);

@@ -3,9 +3,10 @@
 use caps::Settled;
 use kernel::StepRef;
 use kernel::command::{Judgement, Move};
-use kernel::proposal::{Effect, Finding, Proposal};
+use kernel::proposal::{Decision, Effect, Finding, Proposal, Verdict};
 use kernel::run::{Completion, Trouble};
 use kernel::started_effect::StartedEffect;
+use policy::MACHINE_RULES;
 
 use super::call_order::CallOrder;
 use super::{Driver, unknown_outcome};
@@ -19,9 +20,11 @@ use crate::trouble::{internal, trouble};
 
 impl Driver<'_> {
     /// Returns the moves that begin approved calls. If the data of a call has changed since the approval, the call is
-    /// proposed again instead. The person approved the call in the form that was shown.
+    /// proposed again instead. The person approved the call in the form that was shown. If the machine's administrator
+    /// forbids the call by now, it is refused.
     pub(super) fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
         let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
+        let is_managed = self.world.has_machine_policies()?;
         let mut moves = Vec::new();
         let mut order = CallOrder::default();
         for &proposal in approved {
@@ -36,10 +39,16 @@ impl Driver<'_> {
             if alone && !moves.is_empty() {
                 continue;
             }
-            let pinned = call.filter(|call| !call.proposal.pins.is_empty());
-            moves.push(match pinned.map(|call| self.restated(&bench, call)).transpose()?.flatten() {
-                Some(judgement) => Move::Restate { proposal, judgement: Box::new(judgement) },
-                None => {
+            let judged = call.filter(|call| is_managed || !call.proposal.pins.is_empty());
+            moves.push(match judged.map(|call| self.judged_again(&bench, call)).transpose()?.flatten() {
+                Some((_, judgement)) if is_managed && is_forbidden_by_machine(&judgement.verdict) => {
+                    Move::Forbid { proposal, findings: judgement.verdict.findings }
+                }
+                Some((call, judgement)) if judgement.proposal.pins != call.proposal.pins => {
+                    self.keep_shown(&bench, &judgement.proposal)?;
+                    Move::Restate { proposal, judgement: Box::new(judgement) }
+                }
+                _ => {
                     let bound =
                         call.and_then(|call| Some((call, self.slots.by_grant(&call.proposal.grant)?)));
                     if let Some((call, bound)) = bound {
@@ -72,20 +81,27 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns the call with its present data, if the data has changed since it was proposed.
-    fn restated(&self, bench: &JudgingContext<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
+    /// Returns an approved call with its present data, judged by the present rules. The result is `None` if the run
+    /// does not have the slot any more.
+    fn judged_again<'c>(
+        &self,
+        bench: &JudgingContext<'_>,
+        call: &'c Call,
+    ) -> Result<Option<(&'c Call, Judgement)>, Trouble> {
         let old = &call.proposal;
         let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
         let Some(method) = bound.interface.method(&old.method) else { return Ok(None) };
         let judgement = bench.judge(call.site.clone(), &old.slot, bound, method, old.args.clone())?;
-        if judgement.proposal.pins == old.pins {
-            return Ok(None);
+        Ok(Some((call, judgement)))
+    }
+
+    /// Keeps the data of a call that has changed since the approval, whatever the verdict: the person is about to see
+    /// the difference.
+    fn keep_shown(&self, bench: &JudgingContext<'_>, proposal: &Proposal) -> Result<(), Trouble> {
+        match self.slots.by_grant(&proposal.grant).map(|bound| &bound.reach) {
+            Some(SlotTarget::Capability(capability)) => bench.keep_operands(&**capability, proposal),
+            _ => Ok(()),
         }
-        // The person is about to see the difference, so the data is kept, whatever the verdict.
-        if let SlotTarget::Capability(capability) = &bound.reach {
-            bench.keep_operands(&**capability, &judgement.proposal)?;
-        }
-        Ok(Some(judgement))
     }
 
     /// Performs the effects that have begun. Returns whether there were any.
@@ -199,6 +215,12 @@ impl Driver<'_> {
             Settled::Unknown => Ok(None),
         }
     }
+}
+
+/// Returns whether a policy of the machine's administrator forbids a call.
+fn is_forbidden_by_machine(verdict: &Verdict) -> bool {
+    let is_machine = |finding: &Finding| finding.rule.starts_with(MACHINE_RULES);
+    verdict.decision == Decision::Deny && verdict.findings.iter().any(is_machine)
 }
 
 /// Returns the finding about a call that did not happen, because what it would replace could not be kept.

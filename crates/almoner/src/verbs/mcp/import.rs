@@ -12,6 +12,7 @@ use super::settings_file::{self, SettingsFile};
 use crate::cli::mcp::ImportArgs;
 use crate::ui::output;
 use crate::ui::prompt::{self, PromptInput};
+use config::managed;
 use config::mcp_file::{self, Server};
 use config::place::Place;
 use control::exit::{Exit, ExitResult, Failure};
@@ -30,6 +31,7 @@ pub struct Consent<'a> {
 /// # Errors
 /// When a named file cannot be read, or the servers cannot be written down.
 pub fn import(place: &Place, args: &ImportArgs) -> ExitResult {
+    managed::rules()?.expect_own_servers()?;
     let given = given(&args.set)?;
     let mut all = mcp_file::read(&place.config)?;
     let (mut taken, mut waiting) = (0, 0);
@@ -148,6 +150,7 @@ pub fn install(
     server: Server,
     consent: &mut Consent<'_>,
 ) -> Result<Result<Server, Failure>, Failure> {
+    managed::rules()?.expect_registry_tool(spec.registry.as_str())?;
     output::progress(&format!("asking {} for {}", spec.registry.as_str(), visible_line(&spec.requirement())));
     let installation = Installation::resolve(spec, &place.tool_servers().join(name))?;
     let digest = installation.lock.to_string();

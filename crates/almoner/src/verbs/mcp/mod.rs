@@ -21,6 +21,7 @@ use super::mcp_login;
 use crate::cli::mcp::{AccessArgs, AddArgs, ChangeArgs, McpArgs, McpVerb};
 use crate::session::Session;
 use crate::ui::output;
+use config::managed::{self, ADMINISTRATOR};
 use config::mcp_file::{self, Server, Servers};
 use config::place::Place;
 use config::secret_variables::is_secret;
@@ -46,10 +47,13 @@ pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
         McpVerb::Logout { server } => mcp_login::logout(acting, server),
         McpVerb::Logins(json) => mcp_login::logins(acting, json.json),
         McpVerb::List(json) => {
-            let all = mcp_file::read(config)?;
+            let all = mcp_file::usable(config)?;
             match json.json {
                 true => output::json(&all)?,
                 false => output::listing(&list(&all))?,
+            }
+            if managed::rules()?.servers().is_some() {
+                output::note(&format!("{ADMINISTRATOR} has fixed these; mcp.json counts for nothing here"));
             }
             Ok(Exit::Ok)
         }
@@ -77,8 +81,11 @@ pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
             Ok(Exit::Ok)
         }
         McpVerb::Remove { name } => {
-            mcp_file::find(config, name)?;
             let mut all = mcp_file::read(config)?;
+            if !all.servers.contains_key(name) {
+                mcp_file::find(config, name)?;
+                managed::rules()?.expect_own_servers()?;
+            }
             let gone = all.servers.remove(name);
             let address = gone.as_ref().and_then(|server| server.url.clone());
             let address =
@@ -158,6 +165,7 @@ fn usage(what: String, help: &str) -> Failure {
 
 fn add(place: &Place, args: &AddArgs) -> ExitResult {
     let config = &place.config;
+    managed::rules()?.expect_own_servers()?;
     if !is_server_name(&args.name) {
         let what = format!("`{}` is no name for a server", visible_line(&args.name));
         return Err(usage(what, "letters, digits, `-`, `_` and `.`, at most 40"));
@@ -227,6 +235,7 @@ fn add(place: &Place, args: &AddArgs) -> ExitResult {
 
 /// Changes what a server gets, and leaves its program or its address as it is.
 fn change(config: &Path, args: &ChangeArgs) -> ExitResult {
+    managed::rules()?.expect_own_servers()?;
     let mut server = mcp_file::find(config, &args.name)?;
     let wrong = match server.url {
         Some(_) => program_option(&args.access),

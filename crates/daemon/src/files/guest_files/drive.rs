@@ -5,15 +5,16 @@ use std::path::Path;
 
 use caps::{Capability as _, Settled};
 use kernel::command::{Fault, Judgement, Move, Reply};
-use kernel::proposal::{Finding, Proposal};
+use kernel::proposal::{Finding, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Phase, State, Trouble};
 use kernel::started_effect::StartedEffect;
 use kernel::{HostRun, RunNumber, StepRef, table};
 use passable::Untrusted;
+use policy::{MACHINE_RULES, Rules};
 
 use super::access::capability_of;
 use super::call::redact_completion;
-use crate::state::daemon::HostDaemon;
+use crate::state::daemon::{self, HostDaemon};
 use control::exit::Failure;
 use worker::DriverPort as _;
 
@@ -70,7 +71,11 @@ fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> 
         && let Ok(capability) = capability_of(daemon, state, &proposal)
     {
         let pins = capability.facts(&proposal.method, &proposal.args).pins;
-        if pins != proposal.pins {
+        if let Some(finding) =
+            newer_machine_policies(daemon, &verdict).map_err(|failure| stall_reason(&failure))?
+        {
+            next = Move::Forbid { proposal: at.step, findings: vec![finding] };
+        } else if pins != proposal.pins {
             for pin in &pins {
                 if let Some(bytes) = capability.operand(pin) {
                     daemon.put_blob(&bytes)?;
@@ -89,6 +94,25 @@ fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> 
         }
     }
     Ok(())
+}
+
+/// Returns the finding that an approved call was judged by other rules than those of now, if the machine's administrator
+/// has policies. The call cannot be judged again here, so it is refused.
+fn newer_machine_policies(daemon: &HostDaemon, verdict: &Verdict) -> Result<Option<Finding>, Failure> {
+    if config::managed::rules()?.policies().is_none() {
+        return Ok(None);
+    }
+    let rules = Rules::clone(&daemon::Daemon::rules(daemon));
+    let rules = match daemon.policies.operator()? {
+        Some(operator) => rules.with_operator(operator),
+        None => rules,
+    };
+    if policy::rules_hash(&rules) == verdict.gates {
+        return Ok(None);
+    }
+    let message = "the rules of the machine's administrator may have changed since the call was asked about";
+    let finding = Finding::new(format!("{MACHINE_RULES}changed"), message).at("method");
+    Ok(Some(finding.allowed("the same call, made anew")))
 }
 
 /// Settles an effect that has begun and has no recorded outcome.

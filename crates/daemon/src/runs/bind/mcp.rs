@@ -11,21 +11,18 @@ use resource::mcp::{
     DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerProgram, ServerTransport, ToolClass,
     ToolDefinition, ToolServer,
 };
-use resource::programs::{ProgramDirectory, Setting};
+use resource::programs::ProgramDirectory;
 use resource::web::{Place, SecretUse, Web};
 
 use crate::files::directories;
 use crate::state::daemon::HostDaemon;
-use config::mcp_file::{self, Server};
+use config::mcp_file::{self, DEFAULT_MEMORY, Server, setting};
 use config::settings;
 use control::exit::{Exit, Failure};
 use control::tools::{ToolRow, ToolTable};
 use passable::shell_word;
-use resource::secret::PREFIX as SECRET;
 use resource::{McpSpec, Resource};
 
-/// The default memory limit of a server: 2 GiB.
-const DEFAULT_MEMORY: u64 = 2 << 30;
 /// The maximum length of a tool's name for a model.
 const MAX_TOOL_NAME_LEN: usize = 64;
 /// The rule of the finding that the vault is locked.
@@ -308,14 +305,6 @@ fn tool_server(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Result
         headers,
         query,
     })
-}
-
-/// Returns the value of a variable or of a header, as the user wrote it down.
-fn setting(value: &str) -> Setting {
-    match value.strip_prefix(SECRET) {
-        Some(secret) => Setting::Secret(secret.to_owned()),
-        None => Setting::Text(value.to_owned()),
-    }
 }
 
 fn web(url: &str, server: &Server) -> Result<Web, String> {

@@ -16,6 +16,7 @@ use resource::ModelSpec;
 /// known.
 pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(String, Limits), Failure> {
     let model = model_by_name(daemon, slot, given)?;
+    config::managed::rules()?.expect_models(&model)?;
     model_keys::check(daemon, &model)?;
     let mut limits = worker_files::parse(&worker::model_worker())?.limits;
     limits.tokens = given.tokens.unwrap_or(limits.tokens);

@@ -220,6 +220,10 @@ fn one(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
         {
             return Move::Restate { proposal, judgement: Box::new(judgement) };
         }
+        if world.random.one_in(8) {
+            let findings = vec![Finding::new("operator/managed/none", "not on this machine")];
+            return Move::Forbid { proposal, findings };
+        }
         return Move::Begin { proposal };
     }
     let any = steps.first().map_or(1, |(step, _)| *step);
