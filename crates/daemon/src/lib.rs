@@ -37,4 +37,5 @@ mod testing;
 
 pub use api::examine::examine_without_daemon;
 pub use api::main_loop::{DaemonOptions, run};
+pub use state::confinement::note as confinement_note;
 pub use state::policies::row as policy_row;

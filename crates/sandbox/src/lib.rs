@@ -39,7 +39,7 @@ mod spec;
 pub use linux::{attempt, close_inherited_at_exec, confine_self, warden};
 pub use loaders::{Loaders, loaders, search};
 pub use parent::{Helper, ProgramPipes, SandboxError, Session, open, run};
-pub use prove::{Proof, ProofOutcome, prove, prove_host, prove_reader};
+pub use prove::{Proof, ProofOutcome, check, prove, prove_host, prove_reader};
 pub use spec::{
     Confinement, End, Limits, Output, Report, Spec, UNLIMITED, places_of_the_system, programs_of_the_system,
 };

@@ -44,12 +44,18 @@ struct Trial {
     limits: Limits,
 }
 
+/// Checks that this crate can confine anything on this system.
+fn expect_supported() -> Result<(), SandboxError> {
+    if cfg!(target_os = "linux") { Ok(()) } else { Err(SandboxError::Unsupported) }
+}
+
 /// Proves each restriction on this kernel. The files for the attempts are made in `place`, which must be an empty
 /// directory.
 ///
 /// # Errors
 /// When nothing can be confined at all, or the place cannot be used.
 pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    expect_supported()?;
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
     let stage = Stage::new(place).map_err(failed)?;
     let binary = fs::canonicalize(helper.program()).map_err(failed)?;
@@ -104,6 +110,44 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
         .collect()
 }
 
+/// Checks that this system can confine a program at all, with one program that does nothing. It takes a few
+/// milliseconds, where [`prove`] takes seconds.
+///
+/// # Errors
+/// When a restriction cannot be enforced.
+pub fn check(helper: &Helper) -> Result<(), SandboxError> {
+    expect_supported()?;
+    let binary =
+        fs::canonicalize(helper.program()).map_err(|error| SandboxError::Warden(error.to_string()))?;
+    let mut readable = places_of_the_system(false);
+    readable.push(binary.clone());
+    let argv = ["almoner", "sandbox", "try", "thread"].map(str::to_owned);
+    let spec = Spec {
+        program: binary,
+        digest: None,
+        interpreters: Default::default(),
+        argv: argv.into(),
+        directory: "/".into(),
+        environment: BTreeMap::new(),
+        within: Confinement {
+            readable,
+            writable: vec![],
+            executable: vec![],
+            network: false,
+            pretends: true,
+            limits: Limits::default(),
+        },
+    };
+    let report = run(helper, &spec, b"")?;
+    match report.end {
+        End::Exited { status: 0 } => Ok(()),
+        end => {
+            let words = first_line(&report.stderr.bytes);
+            Err(SandboxError::Refused(format!("a harmless program {} {words}", end.description())))
+        }
+    }
+}
+
 /// Proves the restrictions of the host of a local model, which confines itself. The method is that of [`prove`]. The
 /// program is started as `sandbox host WEIGHTS NAME ARGUMENT…`. It must confine itself as a host does, with these
 /// weights, and then make the attempt.
@@ -111,6 +155,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
 /// # Errors
 /// When a host cannot confine itself at all, or cannot work in its confinement. When the place cannot be used.
 pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    expect_supported()?;
     let stage = Stage::new(place).map_err(|e| SandboxError::Warden(e.to_string()))?;
     let weights = format!("{}/weights", stage.inside);
     let needs = [vec!["read".to_owned(), weights.clone()], vec!["thread".to_owned()]];
@@ -125,6 +170,7 @@ pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxEr
 /// # Errors
 /// When the process cannot confine itself at all, or cannot work in its confinement. When the place cannot be used.
 pub fn prove_reader(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    expect_supported()?;
     let stage = Stage::new(place).map_err(|e| SandboxError::Warden(e.to_string()))?;
     let mut trials = stage.trials_of_host("reads a file");
     trials.retain(|trial| trial.name != "write-weights");

@@ -22,6 +22,7 @@ use config::place::Place;
 use config::settings::project;
 use config::trust::{self, File, NAME, Project, TrustedFile, TrustedWorker};
 use control::exit::{Exit, ExitResult, Failure};
+use resource::{Endowment, ResourceSpec};
 
 /// Runs `almoner trust`.
 ///
@@ -59,7 +60,13 @@ pub fn trust(place: &Place, args: &TrustArgs) -> ExitResult {
     });
     let lines: ProjectLines<'_> = lines.collect();
     let earlier = trust::get(place, &file.path)?;
-    let description = describe_file(&file, &lines, &record, earlier.as_ref());
+    let is_confined = |given: &Endowment| {
+        matches!(given.fill, ResourceSpec::Program(_) | ResourceSpec::Mcp(_) | ResourceSpec::Git(_))
+    };
+    let needs_sandbox = endowments.values().any(|handed| handed.endow.iter().any(is_confined));
+    let unconfined = needs_sandbox.then(daemon::confinement_note).flatten();
+    let mut description = describe_file(&file, &lines, &record, earlier.as_ref());
+    description.extend(unconfined.map(|note| format!("  note: {}\n", visible_line(&note))));
     let prompts =
         record.workers.iter().map(|(name, worker)| (name, worker.digests().collect::<BTreeMap<_, _>>()));
     let json = json!({ "workers": lines, "prompts": prompts.collect::<BTreeMap<_, _>>() });

@@ -109,6 +109,7 @@ mod test_home;
 mod tiny;
 mod tracing;
 mod trust;
+mod unconfined;
 mod undo;
 mod vault;
 mod web;

@@ -111,6 +111,11 @@ pub trait HostServices: Send + Sync {
         None
     }
 
+    /// Returns the reason why this machine cannot confine a program, or `None` if it can. No program runs unconfined.
+    fn cannot_confine(&self) -> Option<String> {
+        None
+    }
+
     /// Returns whether a reading call may follow a redirect. If policies judge each call, it may not, because they
     /// would see only the first address.
     fn follows_redirects(&self) -> bool {

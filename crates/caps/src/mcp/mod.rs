@@ -124,6 +124,18 @@ impl McpCapability {
         }
     }
 
+    /// Returns the finding that this machine cannot confine the server's program, or `None` if it can.
+    fn sandbox_problem(&self) -> Option<Finding> {
+        if let ServerTransport::Web(_) = &self.server.line {
+            return None;
+        }
+        let reason = self.outside.cannot_confine()?;
+        let words = "this machine cannot confine programs, and starts no server without: ";
+        let words = Quoting::ours(words).then(&Quoting::theirs(visible_line(&reason)));
+        let finding = Finding::new("mcp/sandbox", words).at("method").counter_example("a confined program");
+        Some(finding.allowed("the same call, once `almoner doctor sandbox` finds nothing missing"))
+    }
+
     /// Returns the finding that the server wants a login, if it is known to.
     fn login_problem(&self) -> Option<Finding> {
         match &self.server.line {
@@ -362,6 +374,7 @@ impl Capability for McpCapability {
         }
         facts.problems.extend(self.secret_problem());
         facts.problems.extend(managed_problem(&self.server, &*self.outside));
+        facts.problems.extend(self.sandbox_problem());
         facts
     }
 

@@ -111,7 +111,7 @@ impl ProgramCapability {
     }
 
     /// Returns a finding for each directory of the program that is missing, and one if the program has the network, but
-    /// may not have it on this machine.
+    /// may not have it on this machine. Returns one if this machine cannot confine a program.
     fn problems(&self) -> Vec<Finding> {
         let gone = self.programs.directories.iter().filter(|directory| !Path::new(&directory.path).is_dir());
         let gone = gone.map(|directory| {
@@ -128,7 +128,17 @@ impl ProgramCapability {
                 .counter_example("the network")
                 .allowed("the same program without the network")
         });
-        gone.chain(managed).collect()
+        let unconfined = self.outside.cannot_confine().map(|reason| {
+            let words = "this machine cannot confine programs, and runs none without: ";
+            Finding::new(
+                "program/sandbox",
+                Quoting::ours(words).then(&Quoting::theirs(visible_line(&reason))),
+            )
+            .at("argv")
+            .counter_example("a confined program")
+            .allowed("the same call, once `almoner doctor sandbox` finds nothing missing")
+        });
+        gone.chain(managed).chain(unconfined).collect()
     }
 
     fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path, given: &CallEnvironment) -> Spec {

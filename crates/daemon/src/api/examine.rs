@@ -184,32 +184,30 @@ fn confinement() -> Vec<Check> {
         evidence,
         remedy: remedy.to_owned(),
     };
-    if !cfg!(target_os = "linux") {
-        let evidence = "this system cannot confine programs: slots of the kind `program` refuse every call; the \
-                        processes of a local model and of a document are not confined";
-        return vec![check("sandbox", true, evidence.to_owned(), "")];
-    }
     let mut checks = Vec::new();
-    for (kind, who, prove, missing, remedy) in [
+    for (kind, who, prove, refused, missing, remedy) in [
         (
             "sandbox",
             "program",
             sandbox::prove as ConfinementTest,
-            "programs are refused until this is mended; it takes Linux 6.2 or later with Landlock",
+            "programs, tool servers that are programs, and repositories",
+            "it takes Linux 6.2 or later with Landlock and seccomp, and no container that forbids them",
             "do not endow programs on this machine, and report this",
         ),
         (
             "model-host",
             "local model",
             sandbox::prove_host,
-            "there is no local model, and no guest code runs, until this is mended; it takes Linux 5.13 or later with Landlock",
+            "the local model, guest code, and code that a run proposes",
+            "it takes Linux 5.13 or later with Landlock and seccomp, and no container that forbids them",
             "use a model on a server, and report this",
         ),
         (
             "document-reader",
             "reader of documents",
             sandbox::prove_reader,
-            "no PDF and no mail is read until this is mended; it takes Linux 5.13 or later with Landlock",
+            "PDF and mail",
+            "it takes Linux 5.13 or later with Landlock and seccomp, and no container that forbids them",
             "read no PDF and no mail of a stranger on this machine, and report this",
         ),
     ] {
@@ -219,7 +217,7 @@ fn confinement() -> Vec<Check> {
         let proofs = match proofs {
             Ok(proofs) => proofs,
             Err(error) => {
-                checks.push(check(kind, false, error.to_string(), missing));
+                checks.push(check(kind, false, format!("{error}; refused here: {refused}"), missing));
                 continue;
             }
         };

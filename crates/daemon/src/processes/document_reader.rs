@@ -15,7 +15,7 @@ use std::time::Duration;
 use document::{DocumentError, Limits, Text};
 use framing::{FrameError, Frames};
 use passable::visible_line;
-use sandbox::{Confinement, End, SandboxError};
+use sandbox::{Confinement, End};
 use serde::{Deserialize, Serialize};
 
 use control::exit::{Exit, ExitResult, Failure};
@@ -346,8 +346,7 @@ pub fn serve(limits: ReaderLimits) -> ExitResult {
 /// processor time within the limits.
 ///
 /// # Errors
-/// When a restriction cannot be enforced. Then nothing is read. On systems other than Linux, the process reads without
-/// confinement, and `almoner doctor` says so.
+/// When a restriction cannot be enforced. Then nothing is read. Systems other than Linux enforce none.
 pub fn confine(limits: ReaderLimits) -> Result<(), String> {
     let within = Confinement {
         readable: Vec::new(),
@@ -363,10 +362,7 @@ pub fn confine(limits: ReaderLimits) -> Result<(), String> {
             ..sandbox::Limits::default()
         },
     };
-    match sandbox::confine_self(&within) {
-        Ok(()) | Err(SandboxError::Unsupported) => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
+    sandbox::confine_self(&within).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -40,8 +40,7 @@ pub fn serve(weights: &Path) -> ExitResult {
 /// memory is limited later, when the size of the weights is known.
 ///
 /// # Errors
-/// When a restriction cannot be enforced. Then there is no local model. On systems other than Linux, the process runs
-/// without confinement, and `almoner doctor` says so.
+/// When a restriction cannot be enforced. Then there is no local model. Systems other than Linux enforce none.
 pub fn confine(weights: &Path) -> Result<(), Failure> {
     let paths = std::iter::once(weights).chain(READ_PATHS.iter().map(Path::new));
     // The code that loads the weights reports missing ones.
@@ -54,16 +53,12 @@ pub fn confine(weights: &Path) -> Result<(), Failure> {
         pretends: true,
         limits: Limits { cpu_s: UNLIMITED, file_size: 0, open_files: MAX_OPEN_FILES, ..Limits::default() },
     };
-    match sandbox::confine_self(&within) {
-        Ok(()) | Err(SandboxError::Unsupported) => Ok(()),
-        Err(error) => Err(Failure::new(
-            Exit::Failure,
-            format!("the local model cannot be confined on this machine: {error}"),
+    sandbox::confine_self(&within).map_err(|error: SandboxError| {
+        let message = format!("the local model cannot be confined on this machine: {error}");
+        Failure::new(Exit::Failure, message).help(
+            "`almoner doctor sandbox` says what is missing; a model on a server needs none of it: `-m openai:MODEL`",
         )
-        .help(
-            "`almoner doctor` says what is missing; a model on a server needs none of it: `-m openai:MODEL`",
-        )),
-    }
+    })
 }
 
 #[cfg(test)]

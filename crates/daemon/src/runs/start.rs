@@ -23,11 +23,12 @@ use crate::state::daemon::HostDaemon;
 use crate::state::errors::DaemonError;
 use crate::state::precondition::Expected;
 use crate::state::worker_files;
-use crate::state::{model_keys, privacy};
+use crate::state::{confinement, model_keys, privacy};
 use config::policy_file::{self, NAME};
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
-use resource::{Endowment, Kind, ResourceSpec};
+use resource::mcp::ServerTransport;
+use resource::{Endowment, Kind, Resource, ResourceSpec};
 
 /// Starts the run that a person asked for, or previews it.
 ///
@@ -147,6 +148,7 @@ pub fn start_as(
     if spec.dry_run {
         let mut plan = planned.plan()?;
         plan.notes.extend(uncounted_note(daemon, &model)?);
+        plan.notes.extend(confinement_note(&bindings));
         return Ok(Response::Plan(plan));
     }
     if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
@@ -259,6 +261,19 @@ fn uncounted_note(daemon: &HostDaemon, model: &str) -> Result<Option<String>, Fa
         Ok(note.is_none() && searched < MAX_SEARCHED_RUNS)
     })?;
     Ok(note)
+}
+
+/// Returns a note if a slot holds a program that this machine cannot confine.
+fn confinement_note(bindings: &[Binding]) -> Option<String> {
+    fn is_confined(binding: &Binding) -> bool {
+        match &binding.target {
+            Target::Resource(Resource::Programs(_) | Resource::Repository(_)) => true,
+            Target::Resource(Resource::Mcp(server)) => matches!(server.line, ServerTransport::Program(_)),
+            Target::Endowed { bindings, .. } => bindings.iter().any(is_confined),
+            _ => false,
+        }
+    }
+    bindings.iter().any(is_confined).then(confinement::note).flatten()
 }
 
 fn check_inputs(

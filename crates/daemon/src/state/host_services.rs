@@ -12,6 +12,7 @@ use resource::Resource;
 use resource::mcp::ToolServer;
 use resource::secret::SecretHandle;
 
+use super::confinement;
 use super::daemon::{Daemon, HostDaemon};
 use super::vault::SecretDenied;
 use config::{clock, managed};
@@ -79,6 +80,10 @@ impl caps::HostServices for DaemonServices {
             Ok(rules) => rules.refuses_network(),
             Err(fault) => Some(fault.to_string()),
         }
+    }
+
+    fn cannot_confine(&self) -> Option<String> {
+        confinement::fault()
     }
 
     fn follows_redirects(&self) -> bool {

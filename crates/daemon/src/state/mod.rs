@@ -5,6 +5,7 @@ pub mod blobs;
 pub mod cleanup_requests;
 pub mod client_keys;
 pub mod code_host;
+pub mod confinement;
 pub mod daemon;
 pub mod damage;
 pub mod effect_queues;

@@ -224,6 +224,9 @@ fn add(place: &Place, args: &AddArgs) -> ExitResult {
             .map_err(|e| usage(format!("{}: {e}", visible_line(url)), "write https://HOST[:PORT]/PATH"))?;
     }
     output::result(&format!("{}: {}", args.name, visible_line(&server.describe())))?;
+    if server.command.is_some() {
+        daemon::confinement_note().iter().for_each(|note| output::note(note));
+    }
     all.servers.insert(args.name.clone(), server);
     mcp_file::write(config, &all)?;
     output::note(&format!(
