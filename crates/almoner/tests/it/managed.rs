@@ -282,7 +282,7 @@ fn managed_egress_holds_for_slots_models_and_programs() {
     let program = ["run", "p.worker", "-m", "scripted:p.json", "-e"];
     machine.almoner(&home, &[&program[..], &["run=program:true?net=yes"]].concat()).expect(0);
     assert!(trace(&home).contains("program/managed"), "{}", trace(&home));
-    // What is allowed works, with the same home and the same daemon.
+    // An allowed server is reached, by the same home and the same daemon.
     machine.write("managed.toml", &format!("[egress]\nallow = [\"{origin}\"]\n"));
     machine.almoner(&home, &["run", "hello.worker", "-m", &server.model()]).expect(0);
     assert!(!server.requests().is_empty());
