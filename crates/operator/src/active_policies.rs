@@ -52,9 +52,10 @@ impl ActivePolicies {
             PolicyOwner::Machine => "the machine's administrator: ",
             PolicyOwner::Operator | PolicyOwner::Project => "",
         };
+        let place = quoting!("`{}` in {} ", name, layer.file());
         let message = match reason {
-            Some(reason) => quoting!("{} ({}`{}` in {} ", visible_line(reason), whose, name, layer.file()),
-            None => quoting!("{}the policy `{}` in {} ", whose, name, layer.file()),
+            Some(reason) => quoting!("{} (", visible_line(reason)).and(whose).then(&place),
+            None => Quoting::ours(whose).and("the policy ").then(&place),
         };
         let message = message.and(verb).and(if reason.is_some() { " it)" } else { " it" });
         let instead = policy.and_then(|policy| policy.instead.as_deref());

@@ -62,24 +62,14 @@ struct Place {
     first: PathBuf,
 }
 
-#[cfg(feature = "failpoints")]
-static TEST_DIRECTORY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-
 /// The variable that names the directory for a program that a test starts.
 #[cfg(feature = "failpoints")]
 const TEST_VARIABLE: &str = "ALMONER_TEST_MANAGED";
 
-#[cfg(feature = "failpoints")]
-pub(super) fn use_directory(directory: &Path) {
-    // The first directory that a test names stays.
-    let _ = TEST_DIRECTORY.set(directory.to_owned());
-}
-
 /// Returns the place for tests, if this process belongs to one.
 #[cfg(feature = "failpoints")]
 fn test_place() -> Option<Place> {
-    let named = TEST_DIRECTORY.get().cloned();
-    let directory = named.or_else(|| std::env::var_os(TEST_VARIABLE).map(PathBuf::from))?;
+    let directory = PathBuf::from(std::env::var_os(TEST_VARIABLE)?);
     Some(Place { first: directory.clone(), directory })
 }
 

@@ -266,9 +266,3 @@ impl Managed {
         lines
     }
 }
-
-/// Makes this process read the rules in a test's directory, in place of the fixed one.
-#[cfg(feature = "failpoints")]
-pub fn use_directory(directory: &std::path::Path) {
-    files::use_directory(directory);
-}
