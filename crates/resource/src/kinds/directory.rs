@@ -116,11 +116,13 @@ pub struct PathSpec {
     /// The absolute path.
     pub path: String,
     /// Whether the path may be written to.
+    #[serde(default)]
     pub write: bool,
     /// Whether changes go to a staged copy.
     #[serde(default)]
     pub stage: bool,
     /// The allowed endings of the names of files. An empty list allows any.
+    #[serde(default)]
     pub suffixes: Vec<String>,
     /// The maximum size of a file in bytes.
     pub max_bytes: Option<u64>,
