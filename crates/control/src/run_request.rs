@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::run::Limits;
+use kernel::run_key::RunKey;
 use kernel::{BlobHash, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,10 @@ pub struct RunRequest {
     /// The start options.
     #[serde(default)]
     pub spec: StartSpec,
+    /// The key under which the run starts once. A repetition of the request gets the run that exists. A dry run
+    /// uses no key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<RunKey>,
 }
 
 /// A worker file as text, with everything that its definition reads from the directory of the file.
@@ -210,6 +215,7 @@ mod tests {
             (request.worker.includes.len(), request.worker.beside, request.worker.policy),
             (0, None, None)
         );
+        assert_eq!(request.key, None);
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub fn start_batch(number: u64) -> Act {
             earlier: None,
         },
         bindings: vec![],
+        key: None,
     }))
 }
 

@@ -32,6 +32,6 @@ pub use model::name::NamePath;
 pub use model::proposal::Value;
 pub use model::{
     blob_list, budget, event, formula, grant, id, message, modules, name, outcome, proposal, provenance, run,
-    slot, started_effect,
+    run_key, slot, started_effect,
 };
 pub use query::{agent_journal, audit, code, confusables, grant_usage, name_lookup, partial_rows, timer};

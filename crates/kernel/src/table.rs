@@ -12,6 +12,7 @@ use crate::message::Mail;
 use crate::proposal::{Fingerprint, Value};
 use crate::provenance::Provenance;
 use crate::run::{Run, Step};
+use crate::run_key::{RequestPart, RunKey};
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, Txn, encode_row, read_row};
 
 pub use crate::model::promise::PromiseRow;
@@ -424,6 +425,35 @@ pub(crate) fn forgotten_key(owner: &Owner, run: RunNumber) -> Vec<u8> {
 pub fn forgotten(key: &[u8]) -> Option<(Owner, [u8; 8])> {
     let (owner, run) = key.strip_prefix(FORGOTTEN)?.split_first_chunk()?;
     Some((*owner, run.try_into().ok()?))
+}
+
+/// A run that was started under a key. The row stays as long as the store, also after the run was forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyedRun {
+    /// The run.
+    pub run: RunNumber,
+    /// The parts of the request that started the run.
+    pub parts: Vec<RequestPart>,
+}
+
+/// Returns the key of the row of a run that was started under a key. Each agent has keys of its own.
+fn keyed_run_key(owner: &Owner, key: &RunKey) -> Vec<u8> {
+    [b"run key ", &owner[..], key.as_str().as_bytes()].concat()
+}
+
+/// Returns the run that an agent has started under a key.
+pub fn keyed_run(txn: &mut dyn ReadTxn, owner: &Owner, key: &RunKey) -> Result<Option<KeyedRun>, StoreFault> {
+    load(txn, Table::Meta, &NO_OWNER, &keyed_run_key(owner, key))
+}
+
+/// Records the run that an agent has started under a key.
+pub(crate) fn put_keyed_run(
+    txn: &mut dyn Txn,
+    owner: &Owner,
+    key: &RunKey,
+    row: &KeyedRun,
+) -> Result<(), StoreFault> {
+    save(txn, Table::Meta, &NO_OWNER, &keyed_run_key(owner, key), row, None)
 }
 
 /// Returns the size and the provenance of a blob.

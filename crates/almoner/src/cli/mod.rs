@@ -35,6 +35,7 @@ pub use scope::Scope;
 pub use worker_files::{CheckArgs, ImportArgs, NewArgs, PatternArgs, PatternVerb, SchemaArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kernel::run_key::RunKey;
 
 use control::audit_report::Anchor;
 use control::exit::Failure;
@@ -300,6 +301,9 @@ pub struct RunArgs {
     /// Only models of `models.private` in `config.toml` may read the documents and the inputs
     #[arg(long)]
     pub private: bool,
+    /// Start one run for KEY, however often the command is repeated
+    #[arg(long, value_name = "KEY", conflicts_with = "dry_run")]
+    pub key: Option<RunKey>,
     /// Say what would be done, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -327,6 +331,9 @@ pub struct AskArgs {
     /// Only models of `models.private` in `config.toml` may read the documents and the inputs
     #[arg(long)]
     pub private: bool,
+    /// Ask once for KEY, however often the command is repeated
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<RunKey>,
     /// How to follow the run.
     #[command(flatten)]
     pub follow: FollowArgs,

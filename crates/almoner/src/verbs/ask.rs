@@ -93,6 +93,7 @@ pub fn ask(acting: &Session<'_>, args: &AskArgs) -> ExitResult {
             model: ModelChoice::Reference(model),
             ..StartSpec::default()
         },
+        key: args.key.clone(),
     };
     let ended = run::start(acting, request, &args.follow)?;
     // The question was asked without this text, so the answer may be wrong.

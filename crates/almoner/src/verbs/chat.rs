@@ -95,6 +95,7 @@ fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64
             model: ModelChoice::Reference(model),
             ..StartSpec::default()
         },
+        key: None,
     };
     let after = acting.last_event()?;
     match acting.ask(Request::Run(Box::new(request)))? {

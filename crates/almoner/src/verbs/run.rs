@@ -1,6 +1,7 @@
 //! `almoner run`.
 
 use kernel::RunNumber;
+use kernel::command::Reply;
 use kernel::run::{Run, Shape};
 use passable::{Untrusted, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
@@ -32,6 +33,10 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
     let definition = check(&bundle)?;
     let retry =
         args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
+    if let (Some(_), Some(None)) = (&args.key, &args.retry_failed) {
+        return Err(Failure::new(Exit::Usage, "cannot use `--key` with the last run: the last run changes")
+            .help("name the run: `--retry-failed=RUN`"));
+    }
     let notice = announce_stdin(&args.inputs);
     // A retry uses the recorded documents and inputs, because the files may have changed.
     let inputs = match (retry, args.each) {
@@ -75,6 +80,7 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
             dry_run: args.dry_run,
             retry,
         },
+        key: args.key.clone(),
     };
     if args.dry_run {
         return plan(acting, request, given.from, &args.follow);
@@ -149,25 +155,28 @@ pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> 
         request.spec.endow.iter().any(|given| matches!(&given.fill, ResourceSpec::Path(path) if path.stage));
     let has_documents = !request.spec.documents.is_empty() || request.spec.retry.is_some();
     let response = acting.ask(Request::Run(Box::new(request)))?;
-    if let (Response::Reply(kernel::command::Reply::Started { run }), true) = (&response, has_documents) {
+    if let (Response::Reply(Reply::Started { run }), true) = (&response, has_documents) {
         show_document_notes(acting, *run)?;
     }
-    match response {
-        Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
-            output::result(&run.to_string())?;
-            Ok(Exit::Ok)
+    let (run, after) = match response {
+        Response::Reply(Reply::Started { run }) => (run, Some(after)),
+        Response::Reply(Reply::AlreadyStarted { run }) => {
+            output::note(&format!("{run} was started before with this key"));
+            (run, None)
         }
-        Response::Reply(kernel::command::Reply::Started { run }) => {
-            let ended = follow_run::follow_run(acting, run, Some(after), follow)?;
-            if is_staged {
-                output::note(&format!(
-                    "changes are staged: `almoner diff {run}` shows them, then `almoner apply {run}` or `almoner discard {run}`"
-                ));
-            }
-            Ok(ended)
-        }
-        other => Err(unexpected(&other)),
+        other => return Err(unexpected(&other)),
+    };
+    if follow.detach {
+        output::result(&run.to_string())?;
+        return Ok(Exit::Ok);
     }
+    let ended = follow_run::follow_run(acting, run, after, follow)?;
+    if is_staged {
+        output::note(&format!(
+            "changes are staged: `almoner diff {run}` shows them, then `almoner apply {run}` or `almoner discard {run}`"
+        ));
+    }
+    Ok(ended)
 }
 
 /// Prints what the text of a run's documents lacks, on standard error.

@@ -91,6 +91,7 @@ mod rate_limits;
 mod rates;
 mod redo;
 mod refusals;
+mod run_keys;
 mod saving;
 mod secrets_of_programs;
 mod sends;

@@ -189,9 +189,9 @@ pub fn act(
                 .help(format!("its slots: {}", slots.keys().cloned().collect::<Vec<_>>().join(", "))));
             }
             let text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
-            let request = RunRequest { text, worker: mail::source_of(bundle), spec: *spec };
+            let request = RunRequest { text, worker: mail::source_of(bundle), spec: *spec, key: None };
             let endowed = EndowmentStart { number, names, goes_to, result_name, expected: seen, seal };
-            return start::start_as(&daemon, request, Some(endowed));
+            return start::start_as(&daemon, request, endowed);
         }
         AgentAct::Make { given, powers, env, result_name } => {
             let modules = store_modules(daemon, agent, given, env)?;

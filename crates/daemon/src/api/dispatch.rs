@@ -17,16 +17,14 @@ use crate::queries::{
     audit, batch_asks, bindings, export, messages, runs, sent_requests, stalled, stats, unbound_slots, why,
 };
 use crate::runs::approval_extras;
-use crate::runs::{bind, card, chat_message, chats, forget, logins, staging, start, undo};
+use crate::runs::{bind, card, chat_message, chats, forget, keyed_request, logins, staging, start, undo};
 use crate::state::errors::DaemonError;
 use crate::state::{daemon, damage, gateway_tokens, vault};
 use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
 use control::powers::ApprovalExtras;
-use control::protocol::{
-    ClientKeys, Family, ModelChoice, OnBehalf, Pass, PolicyFile, Request, Response, Status,
-};
+use control::protocol::{ClientKeys, Family, OnBehalf, Pass, PolicyFile, Request, Response, Status};
 
 /// Answers one request. `services` are those of the store's own host, and `brought` are the keys that the client has
 /// sent.
@@ -102,11 +100,13 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         Request::ServerTools { server, start_ms } => {
             Response::ServerTools(Box::new(bind::mcp::tool_table(&services.daemon, &server, start_ms)?))
         }
-        Request::Run(mut run) => {
+        Request::Run(run) => {
+            if let Some(run) = keyed_request::find_run(daemon, &run)? {
+                return Ok(Response::Reply(Reply::AlreadyStarted { run }));
+            }
             let model = start::model(&services.daemon, &run.spec.model)?;
             daemon.keys.add_server_key(std::slice::from_ref(&model), brought);
-            run.spec.model = ModelChoice::Reference(model);
-            start::start(&services.daemon, *run)?
+            start::start(&services.daemon, *run, model)?
         }
         Request::Approve { text, message, entries, for_run, added, raise } => {
             let choice = match raise {

@@ -449,7 +449,8 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Call
         return Err(CallError::Plain("the message proposes no worker".to_owned()));
     };
     let spec = StartSpec { model: ModelChoice::Reference(model), ..StartSpec::default() };
-    let request = RunRequest { text: Untrusted::new("endow"), worker: mail::source_of(bundle), spec };
+    let request =
+        RunRequest { text: Untrusted::new("endow"), worker: mail::source_of(bundle), spec, key: None };
     let endowed = start::EndowmentStart {
         number: start.number,
         names: start.bindings,
@@ -458,7 +459,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Call
         expected: Expected::default(),
         seal: None,
     };
-    match start::start_as(daemon, request, Some(endowed))? {
+    match start::start_as(daemon, request, endowed)? {
         Response::Reply(reply @ Reply::Started { .. }) => Ok(facet::result(&Then::Promise, &reply)),
         _ => Err(CallError::Plain("the run was not started".to_owned())),
     }

@@ -243,6 +243,7 @@ mod tests {
                 earlier: None,
             },
             bindings,
+            key: None,
         }));
         let daemon = testing::daemon(dir, before.into_iter().chain([start]).collect());
         daemon.store.blobs().put(source.as_bytes()).unwrap();

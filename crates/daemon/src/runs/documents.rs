@@ -194,12 +194,10 @@ impl DocumentImporter<'_> {
 
     /// Returns the item for a document that cannot be read.
     fn rejected_item(&self, source: &Document, failure: Failure) -> Result<Attachment, Failure> {
-        let (name, path, within) = match source {
-            Document::File { path, within } => (file_name(path), Some(path.clone()), within.clone()),
-            Document::Text { name, .. }
-            | Document::Content { name, .. }
-            | Document::Uploaded { name, .. }
-            | Document::Unnameable { name, .. } => (name.clone(), None, None),
+        let name = DocumentImporter::name_of(source);
+        let (path, within) = match source {
+            Document::File { path, within } => (Some(path.clone()), within.clone()),
+            _ => (None, None),
         };
         // The item's own name stands before the message wherever the message is shown.
         let message = failure.message.raw();
@@ -226,9 +224,25 @@ impl DocumentImporter<'_> {
         Ok(Attachment { hash, text, bytes: bytes.len() as u64, name, media_type, notes, rejected: None })
     }
 
-    fn read(&self, source: &Document) -> Result<ReadDocument, Failure> {
+    /// Returns the name that a document has in a run.
+    pub fn name_of(source: &Document) -> String {
+        match source {
+            Document::File { path, .. } => file_name(path),
+            Document::Text { name, .. }
+            | Document::Content { name, .. }
+            | Document::Uploaded { name, .. }
+            | Document::Unnameable { name, .. } => name.clone(),
+        }
+    }
+
+    /// Reads the bytes of a document, without a look into them.
+    ///
+    /// # Errors
+    /// When the worker takes no such file, or the document cannot be read.
+    pub fn source(&self, source: &Document) -> Result<DocumentSource, Failure> {
         let mut is_mail_by_place = false;
-        let (name, bytes) = match source {
+        let name = DocumentImporter::name_of(source);
+        let bytes = match source {
             Document::Unnameable { name, why } => {
                 return Err(Failure::new(
                     Exit::Invalid,
@@ -236,15 +250,14 @@ impl DocumentImporter<'_> {
                 )
                 .help("rename the file"));
             }
-            Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
+            Document::Text { text, .. } => text.clone().into_bytes(),
             Document::Content { name, base64 } => {
                 if name.contains('.') {
                     self.check_suffix(name)?;
                 }
-                let bytes = passable::from_base64(base64).map_err(|_| {
+                passable::from_base64(base64).map_err(|_| {
                     Failure::new(Exit::Usage, format!("{}: its bytes are not in Base64", visible_line(name)))
-                })?;
-                (name.clone(), bytes)
+                })?
             }
             Document::Uploaded { name, hash } => {
                 self.check_suffix(name)?;
@@ -258,18 +271,21 @@ impl DocumentImporter<'_> {
                     let what = format!("{}: nobody has brought this file", visible_line(name));
                     return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
                 }
-                let bytes = self.daemon.store.blobs().get(hash).map_err(gone)?;
-                (name.clone(), bytes)
+                self.daemon.store.blobs().get(hash).map_err(gone)?
             }
             Document::File { path, within } => {
-                let name = file_name(path);
                 // A mail in a mailbox has a name without a suffix, so its content decides.
                 is_mail_by_place = is_in_mailbox(path) && !self.definition.attachments.takes(&name);
                 self.check_suffix(if is_mail_by_place { MAIL_NAME } else { &name })?;
-                (name, self.read_file(path, within.as_deref())?)
+                self.read_file(path, within.as_deref())?
             }
         };
         self.admit(&name, bytes.len() as u64)?;
+        Ok(DocumentSource { name, bytes, is_mail_by_place })
+    }
+
+    fn read(&self, source: &Document) -> Result<ReadDocument, Failure> {
+        let DocumentSource { name, bytes, is_mail_by_place } = self.source(source)?;
         let read = |bytes: &[u8], name: &str, limits: &document::Limits| {
             self.daemon.documents.read(bytes, name, limits)
         };
@@ -371,6 +387,17 @@ fn is_in_mailbox(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     matches!(folder, "cur" | "new") || (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The bytes of a document.
+#[derive(Debug)]
+pub struct DocumentSource {
+    /// The name of the document.
+    pub name: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether the file lies where programs keep mails without a suffix.
+    is_mail_by_place: bool,
 }
 
 /// A document that was read and checked.

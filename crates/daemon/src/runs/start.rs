@@ -14,6 +14,8 @@ use worker::definition::{Bundle, Definition, Slot};
 use super::bind;
 use super::bind::NewDirectories;
 use super::documents::{DocumentImporter, check_chat, check_count, check_names, check_total};
+use super::keyed_request::{self, RequestParts};
+use super::project_policy::project_policy;
 use super::spool_warnings::SpoolWarnings;
 use super::staging;
 use super::staging::StagedCopies;
@@ -24,38 +26,18 @@ use crate::state::errors::DaemonError;
 use crate::state::precondition::Expected;
 use crate::state::worker_files;
 use crate::state::{confinement, model_keys, privacy};
-use config::policy_file::{self, NAME};
+use config::policy_file::NAME;
 use control::exit::{Exit, Failure};
-use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
+use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec};
 use resource::mcp::ServerTransport;
 use resource::{Endowment, Kind, Resource, ResourceSpec};
 
-/// Starts the run that a person asked for, or previews it.
+/// Starts the run that a person asked for, or previews it. `model` is the model that the request chooses.
 ///
 /// # Errors
 /// When the request has an error. Then nothing was recorded.
-pub fn start(daemon: &HostDaemon, request: RunRequest) -> Result<Response, Failure> {
-    start_as(daemon, request, None)
-}
-
-/// Returns the text of the policy file beside the worker file. The file may come from others, so its policies may
-/// only forbid.
-fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
-    if worker.includes.contains_key(NAME) {
-        return Err(Failure::new(
-            Exit::Invalid,
-            format!("`{}` includes `{NAME}`", visible_line(&worker.name)),
-        )
-        .help("what that file says is judged by, and no part of a prompt; call the text something else"));
-    }
-    if let Some(text) = &worker.policy {
-        policy_file::compile(Path::new(NAME), operator::PolicyOwner::Project, text, None)
-            .map_err(|problems| policy_file::failure(&problems))?;
-        return Ok(Some(text.clone()));
-    }
-    let Some(beside) = &worker.beside else { return Ok(None) };
-    let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::PolicyOwner::Project);
-    loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))
+pub fn start(daemon: &HostDaemon, request: RunRequest, model: String) -> Result<Response, Failure> {
+    start_with(daemon, request, Some(model), None)
 }
 
 /// The endowment of a run whose worker was proposed in a message.
@@ -74,24 +56,28 @@ pub struct EndowmentStart {
     pub seal: Option<BlobHash>,
 }
 
-/// Starts a run that only the host has asked for, or the run of a proposed worker.
+/// Starts the run of a proposed worker, or previews it.
 ///
 /// # Errors
 /// As [`start`].
 pub fn start_as(
     daemon: &HostDaemon,
     request: RunRequest,
+    endowed: EndowmentStart,
+) -> Result<Response, Failure> {
+    start_with(daemon, request, None, Some(endowed))
+}
+
+fn start_with(
+    daemon: &HostDaemon,
+    request: RunRequest,
+    model: Option<String>,
     endowed: Option<EndowmentStart>,
 ) -> Result<Response, Failure> {
-    let RunRequest { text, worker: given, spec } = request;
+    let RunRequest { text, worker: given, spec, key } = request;
     // The hold keeps stored documents from being swept before the command names them.
     let _held = daemon.store.blobs().hold();
-    let bundle = Bundle {
-        name: given.name.clone(),
-        file: format!("{}.worker", given.name),
-        source: given.source.clone(),
-        includes: given.includes.clone(),
-    };
+    let bundle = worker_files::bundle_of(&given);
     let definition = worker_files::parse(&bundle)?;
     daemon.policies.expect_ready()?;
     let project = project_policy(&given)?;
@@ -101,7 +87,10 @@ pub fn start_as(
         _ => spec.values.clone(),
     };
     let values = check_inputs(&definition, &inputs)?;
-    let model = model(daemon, &spec.model)?;
+    let model = match model {
+        Some(model) => model,
+        None => self::model(daemon, &spec.model)?,
+    };
     config::managed::rules()?.expect_models(&model)?;
     check_money(daemon, &definition, &spec, &model)?;
     model_keys::check(daemon, &model)?;
@@ -156,9 +145,13 @@ pub fn start_as(
     }
     shelf.directories.make()?;
     let mut worker = keep_program_in(&shelf, &bundle, limits_of(&definition, &spec))?;
-    if let Some(text) = project {
+    if let Some(text) = &project {
         worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
     }
+    let parts = RequestParts { worker: &given, policy: project.as_deref(), spec: &spec };
+    let key = key
+        .map(|key| parts.keyed(key, keyed_request::stored_digests(&taker, &spec.documents, &documents)))
+        .transpose()?;
     let (shape, attachments, items) = match spec.shape {
         StartShape::Single => (Shape::Single, documents, vec![]),
         StartShape::Chat => (Shape::Chat, documents, vec![]),
@@ -167,7 +160,7 @@ pub fn start_as(
     let read_from = spec.read_from.into_iter();
     let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
     let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
-    let start = Box::new(Start { text, worker, shape, private: spec.private, model, input, bindings });
+    let start = Box::new(Start { text, worker, shape, private: spec.private, model, input, bindings, key });
     let outcome = daemon.apply(match endowed {
         None => Act::Start(start),
         Some(EndowmentStart { number, goes_to, result_name, expected: seen, .. }) => {
@@ -180,6 +173,8 @@ pub fn start_as(
             shelf.stages.keep();
             Ok(Response::Reply(Reply::Started { run }))
         }
+        // Another request with the same key came first.
+        reply @ Reply::AlreadyStarted { .. } => Ok(Response::Reply(reply)),
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
     }
 }

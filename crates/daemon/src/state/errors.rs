@@ -123,6 +123,10 @@ fn advice(fault: &Fault) -> (Exit, String) {
         Fault::DoneMeanwhile(_) => {
             plain(Exit::Conflict, "look at what came of it; if it is to be done again, do it again")
         }
+        Fault::KeyConflict { run, .. } => (
+            Exit::Conflict,
+            format!("`almoner why {run}` shows how that run was started; another run needs another key"),
+        ),
         // The text of this fault already tells the user how to go on.
         Fault::LooksLike { .. } => plain(Exit::Conflict, ""),
         Fault::Hides { .. } => plain(Exit::Conflict, "choose another name"),

@@ -3,6 +3,17 @@
 use worker::definition::{self, Bundle, Definition, Report, Severity};
 
 use control::exit::{Exit, Failure};
+use control::protocol::WorkerSource;
+
+/// Returns the worker of a request, with the texts that it includes.
+pub fn bundle_of(worker: &WorkerSource) -> Bundle {
+    Bundle {
+        name: worker.name.clone(),
+        file: format!("{}.worker", worker.name),
+        source: worker.source.clone(),
+        includes: worker.includes.clone(),
+    }
+}
 
 /// Parses a worker file. All its errors become one failure.
 ///

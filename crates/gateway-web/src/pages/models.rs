@@ -125,6 +125,7 @@ fn start_trial(asked: &PageRequest) -> Result<String, Failure> {
             model: ModelChoice::Reference(model),
             ..StartSpec::default()
         },
+        key: None,
     };
     match take!(asked.ask(Request::Run(Box::new(request)))?, Reply) {
         Reply::Started { run } => Ok(format!("/r/{run}")),

@@ -2,6 +2,7 @@
 
 use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
 use crate::name::NameError;
+use crate::run_key::RunKey;
 use crate::txn::StoreFault;
 
 /// The reason why a command was not applied. Nothing of the command was recorded.
@@ -123,6 +124,16 @@ pub enum Fault {
     /// The run was cancelled.
     #[error("{0} was cancelled")]
     Cancelled(RunNumber),
+    /// A key of a run that differs from the requested one.
+    #[error("cannot start the run: the key `{key}` belongs to {run}, which has another {part}")]
+    KeyConflict {
+        /// The key.
+        key: RunKey,
+        /// The run that the key started.
+        run: RunNumber,
+        /// The first part of the request that is not the same.
+        part: String,
+    },
     /// A feature of upstream that Almoner does not have.
     #[error("not supported by almoner yet: {0}")]
     NotSupported(&'static str),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::binding::Binding;
 use crate::run::{Input, Program, Shape};
+use crate::run_key::KeyedRequest;
 
 /// The start of a run, with the targets that are bound to the worker's slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,4 +25,7 @@ pub struct Start {
     /// Whether the input is private. Only readers who may read private data may read a private input.
     #[serde(default)]
     pub private: bool,
+    /// The key under which the run starts once, if the program that asks for the run has given one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyedRequest>,
 }

@@ -9,10 +9,29 @@ use crate::grant::Grant;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber};
 use crate::provenance::{Provenance, Source};
 use crate::run::{Attachment, Delivery, Input, Parent, Run, Shape, State as RunState, Usage};
+use crate::run_key::KeyedRequest;
 use crate::state::{MessageSubject, State};
+use crate::table::{self, KeyedRun};
 
-pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault> {
-    Ok(start_for(state, start, None, &Provenance::host())?.0)
+pub(super) fn start(state: &mut State<'_>, mut start: Start) -> Result<Reply, Fault> {
+    state.hosts_only("start runs")?;
+    let key = start.key.take();
+    if let Some(run) = key.as_ref().map(|key| started_before(state, key)).transpose()?.flatten() {
+        return Ok(Reply::AlreadyStarted { run });
+    }
+    let (reply, _) = start_for(state, start, None, &Provenance::host())?;
+    if let (Some(KeyedRequest { key, parts }), Reply::Started { run }) = (key, &reply) {
+        let owner = state.owner();
+        table::put_keyed_run(state.txn, &owner, &key, &KeyedRun { run: *run, parts })?;
+    }
+    Ok(reply)
+}
+
+/// Returns the run that an earlier request with the same key has started. The key outlives the data of the run, so
+/// a repetition never starts a second run.
+fn started_before(state: &mut State<'_>, request: &KeyedRequest) -> Result<Option<RunNumber>, Fault> {
+    let owner = state.owner();
+    crate::query::keyed_run(state.txn, &owner, request)
 }
 
 /// Starts a run, for the actor alone or for a guest that proposed the worker. `known` is the provenance of the

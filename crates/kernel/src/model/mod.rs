@@ -26,6 +26,7 @@ pub mod provenance;
 pub(crate) mod question_count;
 pub(crate) mod reply;
 pub mod run;
+pub mod run_key;
 pub(crate) mod run_outcome;
 pub mod slot;
 pub mod started_effect;

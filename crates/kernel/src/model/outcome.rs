@@ -104,6 +104,7 @@ impl CommandOutcome {
                 Some((CommandOutcome::NoChange, None))
             }
             Reply::Started { .. }
+            | Reply::AlreadyStarted { .. }
             | Reply::AgentJournal { .. }
             | Reply::Proposed { .. }
             | Reply::AlreadyProposed { .. }

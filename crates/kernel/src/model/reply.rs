@@ -18,6 +18,11 @@ pub enum Reply {
         /// The number of the run.
         run: RunNumber,
     },
+    /// An earlier request with the same key had started the run. Nothing changed.
+    AlreadyStarted {
+        /// The number of the run.
+        run: RunNumber,
+    },
     /// The journal of an agent's acts outside of runs was found, or made.
     AgentJournal {
         /// The host and the number of the journal.

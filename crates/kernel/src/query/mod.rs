@@ -14,6 +14,7 @@ pub mod timer;
 
 use std::collections::BTreeSet;
 
+use crate::command::Fault;
 use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
@@ -21,7 +22,8 @@ use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Mail, Message};
 use crate::proposal::Value;
 use crate::run::{Run, Step};
-use crate::table::{self, EdgeRow, MailboxRow, Task};
+use crate::run_key::KeyedRequest;
+use crate::table::{self, EdgeRow, KeyedRun, MailboxRow, Task};
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
 
 use self::partial_rows::head;
@@ -36,6 +38,22 @@ pub fn runs(
 ) -> Result<Vec<Run>, StoreFault> {
     let to = below.map(|run| table::number_key(run.0).to_vec()).unwrap_or_default();
     Ok(table::scan(txn, Table::Run, owner, &[], &to, limit, true)?.into_iter().map(|(_, run)| run).collect())
+}
+
+/// Returns the run that an earlier request with the same key has started.
+///
+/// # Errors
+/// When the earlier request differs in a part, so that the key belongs to another run.
+pub fn keyed_run(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    request: &KeyedRequest,
+) -> Result<Option<RunNumber>, Fault> {
+    let Some(KeyedRun { run, parts }) = table::keyed_run(txn, owner, &request.key)? else { return Ok(None) };
+    match request.first_difference(&parts) {
+        None => Ok(Some(run)),
+        Some(part) => Err(Fault::KeyConflict { key: request.key.clone(), run, part }),
+    }
 }
 
 /// Returns the steps of a run from number `from` on.

@@ -151,6 +151,7 @@ pub(crate) fn start(worker: Program, bindings: Vec<Binding>) -> Start {
             earlier: None,
         },
         bindings,
+        key: None,
     }
 }
 

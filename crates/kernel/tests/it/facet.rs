@@ -185,6 +185,7 @@ impl FacetFixture {
                             earlier: None,
                         },
                         bindings: bindings.collect(),
+                        key: None,
                     };
                     (format!("start {}, ", need.worker.name), need.with(start))
                 }

@@ -146,6 +146,7 @@ impl Fixture {
                 binding("out", Target::Resource(Resource::directory("/out")), &["read", "write"]),
                 binding("reader", Target::Worker(program("reader")), &["call"]),
             ],
+            key: None,
         };
         change(&mut start.bindings);
         match self.apply(Act::Start(Box::new(start))).reply {

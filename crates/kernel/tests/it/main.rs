@@ -34,6 +34,7 @@ mod names;
 mod nested;
 mod recorders;
 mod retention;
+mod run_keys;
 mod runs;
 mod sub_hosts;
 mod talking;

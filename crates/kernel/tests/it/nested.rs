@@ -43,6 +43,7 @@ pub(crate) fn start(world: &mut Fixture, reader: Target) -> RunNumber {
             binding("out", mount("/out"), &["read", "write"]),
             binding("reader", reader, &["call"]),
         ],
+        key: None,
     };
     match world.apply(Act::Start(Box::new(start))).reply {
         Reply::Started { run } => run,

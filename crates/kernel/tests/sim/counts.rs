@@ -252,6 +252,8 @@ fn fault_name(fault: &Fault) -> &'static str {
         // Only a client that displayed a state sends a precondition. The simulated hosts choose as they send.
         Fault::NotAsSeen { .. } => "not as seen",
         Fault::DoneMeanwhile(_) => "done meanwhile",
+        // The simulated programs use no keys.
+        Fault::KeyConflict { .. } => "key conflict",
         // The kernel has it for the crates above, and never says it itself.
         Fault::NotSupported(_) => "not supported",
     }

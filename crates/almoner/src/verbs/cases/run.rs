@@ -135,6 +135,7 @@ fn request(case: &Case, within: &CaseSandbox, room: &Path) -> Result<RunRequest,
             model: ModelChoice::Reference(format!("scripted:{replies}")),
             ..StartSpec::default()
         },
+        key: None,
     })
 }
 

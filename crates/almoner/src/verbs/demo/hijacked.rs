@@ -150,6 +150,7 @@ fn run_attempts(place: &Place, dir: &Path, script: &ModelRef) -> Result<AttemptR
             model: ModelChoice::Reference(script.to_string()),
             ..StartSpec::default()
         },
+        key: None,
     };
     let mut client = Client::connect(place)?;
     let after = client.last_event()?;

@@ -152,6 +152,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
             model: ModelChoice::Reference(model),
             ..StartSpec::default()
         },
+        key: None,
     };
     let mut client = Client::connect(place)?;
     let after = client.last_event()?;

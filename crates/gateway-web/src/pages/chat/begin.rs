@@ -261,6 +261,7 @@ impl Form {
                 model: ModelChoice::Reference(model),
                 ..StartSpec::default()
             },
+            key: None,
         };
         Ok(Some((request, said)))
     }

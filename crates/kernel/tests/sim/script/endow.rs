@@ -213,5 +213,6 @@ pub(super) fn start(world: &mut Simulation, name: &str) -> Start {
             earlier: None,
         },
         bindings: vec![],
+        key: None,
     }
 }
