@@ -19,6 +19,9 @@ use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 /// The maximum time from the start of a daemon to its first answer.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The time between two looks for a daemon that was not started here.
+const DAEMON_INTERVAL: Duration = Duration::from_millis(200);
+
 /// The warning of a damaged store that came with answers of the daemon.
 static WARNING: Mutex<StoreWarning> = Mutex::new(StoreWarning { pending: None, told: None });
 
@@ -185,6 +188,24 @@ impl Client {
             }
             // The daemon has ended meanwhile, or the process that listens is no daemon and does not own the store.
             Ok(None) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Waits for a daemon that listens, and connects to it. A user may have stopped the daemon on purpose, so that none
+    /// is started.
+    ///
+    /// # Errors
+    /// When a daemon listens, but the client cannot talk to it. When the deadline comes first.
+    pub fn await_daemon(place: &Place, deadline: Option<Instant>) -> Result<Client, Failure> {
+        loop {
+            if let Some(client) = Client::connect_if_running(place)? {
+                return Ok(client);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(Failure::new(Exit::TimedOut, "the time is over, and no daemon runs"));
+            }
+            std::thread::sleep(left.map_or(DAEMON_INTERVAL, |left| left.min(DAEMON_INTERVAL)));
         }
     }
 

@@ -97,6 +97,7 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::Apply(args) => verbs::staged_changes::apply(&acting, args),
         Verb::Discard(args) => verbs::staged_changes::discard(&acting, args),
         Verb::Undo(args) => verbs::undo::undo(&acting, args),
+        Verb::Wait(args) => verbs::wait::wait(&acting, args),
         Verb::Resume(args) => verbs::resume::resume(&acting, args),
         Verb::Stats(args) => verbs::stats::stats(&acting, args),
         Verb::Models(args) => verbs::models::models(&place, args),

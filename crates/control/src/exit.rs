@@ -32,6 +32,8 @@ pub enum Exit {
     NeedsYou = 7,
     /// Another command came first, or the state that was shown has changed.
     Conflict = 8,
+    /// The time that the user gave is over. Nothing was stopped.
+    TimedOut = 9,
     /// The command was interrupted.
     Interrupted = 130,
 }

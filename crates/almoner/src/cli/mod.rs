@@ -106,6 +106,8 @@ pub enum Verb {
     Trace(TraceArgs),
     /// Where a run, a step, a message, a name, a slot or a file comes from
     Why(WhyArgs),
+    /// Wait until a run ends, or only a person can move it on
+    Wait(WaitArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
     /// Show the changes in a staged copy (`-e SLOT=PATH:stage`) as one diff
@@ -631,6 +633,35 @@ pub struct UndoArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+/// `almoner wait`.
+#[derive(Debug, Args)]
+pub struct WaitArgs {
+    /// The run, like r17, or `last`
+    pub run: String,
+    /// Stop waiting after so many seconds and exit with 9 (0: do not wait)
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// Write the exact bytes of the result to FILE, instead of printing it
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<std::path::PathBuf>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+impl WaitArgs {
+    /// Returns the options for printing the state in which the run was left.
+    pub fn follow(&self) -> FollowArgs {
+        FollowArgs {
+            on_ask: OnAsk::Prompt,
+            json: self.json.json,
+            events: false,
+            detach: false,
+            output: self.output.clone(),
+        }
+    }
 }
 
 /// `almoner resume`.

@@ -28,6 +28,7 @@ impl Verb {
             | Verb::Runs(_)
             | Verb::Trace(_)
             | Verb::Why(_)
+            | Verb::Wait(_)
             | Verb::Resume(_)
             | Verb::Diff(_)
             | Verb::Apply(_)

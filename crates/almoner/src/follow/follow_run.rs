@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::command::Reply;
 use kernel::event::{Change, Event};
@@ -16,10 +16,9 @@ use super::answer_lines::{self, how_to_answer};
 use super::conversation::{Conversation, UserTurn};
 use super::list_input;
 use super::live_tree::LiveTree;
-use super::pending::{interrupted, needs_you};
+use super::pending::interrupted;
 use super::question::Question;
-use super::run_outcome::print_outcome;
-use crate::cli::{FollowArgs, OnAsk};
+use crate::cli::OnAsk;
 use crate::client;
 use crate::session::Session;
 use crate::session::earlier_answer::earlier_answer;
@@ -29,7 +28,7 @@ use crate::session::replies;
 use crate::ui::interrupt::InterruptWatch;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Exit, ExitResult, Failure};
+use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
 use control::show::{message_view, progress};
 
@@ -61,53 +60,6 @@ impl From<OnAsk> for AskMode {
     }
 }
 
-/// Follows a run to its end, or until it waits for a person who is not here, and prints the outcome.
-///
-/// # Errors
-/// When the run fails, stalls, or needs a person who is not here. When the user interrupts, or the daemon cannot be
-/// reached.
-pub fn follow_run(acting: &Session<'_>, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> ExitResult {
-    let telling = if how.events { EventOutput::Events } else { EventOutput::Lines };
-    let followed = follow(acting, run, after, how.on_ask.into(), telling);
-    if let (Err(failure), true) = (&followed, how.json || how.events) {
-        report_stalled(acting, run, failure)?;
-    }
-    match followed? {
-        FollowOutcome::Finished(run) => print_outcome(acting, &run, how),
-        FollowOutcome::NeedsYou(pending) => {
-            let numbers: Vec<u64> = pending.iter().map(|n| n.0).collect();
-            if how.json || how.events {
-                output::json(&json!({
-                    "version": 1, "run": run.to_string(), "state": "waiting", "pending": numbers,
-                }))?;
-            }
-            Err(needs_you(acting, run, &pending))
-        }
-        FollowOutcome::Paused => {
-            output::note(&format!("{run} waits for you to say something: `almoner chat --continue {run}`"));
-            Ok(Exit::Ok)
-        }
-        FollowOutcome::Ended => Ok(Exit::Ok),
-    }
-}
-
-/// Prints the JSON envelope of a run that cannot go on by itself.
-fn report_stalled(acting: &Session<'_>, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
-    if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
-        return Ok(());
-    }
-    let code = match questions::run(acting, run)?.state {
-        State::Stalled { trouble } => trouble.code,
-        _ => "child/stalled".to_owned(),
-    };
-    output::json(&json!({
-        "version": 1,
-        "run": run.to_string(),
-        "state": "stalled",
-        "trouble": { "code": code, "message": failure.message.raw(), "help": failure.help },
-    }))
-}
-
 /// The output about events while a run is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventOutput {
@@ -130,6 +82,8 @@ pub enum FollowOutcome {
     Paused,
     /// The run is a chat, and the user has ended the conversation.
     Ended,
+    /// The time is over, and the run goes on. These messages need an answer.
+    TimedOut(Vec<MessageNumber>),
 }
 
 /// Follows a run to its end, or until it waits for a person who is not here. A run that was just started is followed
@@ -144,7 +98,20 @@ pub fn follow(
     asking: AskMode,
     telling: EventOutput,
 ) -> Result<FollowOutcome, Failure> {
-    new_follower(acting, run, after, asking, telling, None)
+    RunFollower::new(acting, run, asking, telling, None).begin(after)
+}
+
+/// Waits as [`follow`] does, from the run's current state, without any output, and not longer than to the deadline.
+///
+/// # Errors
+/// As [`follow`].
+pub fn wait(
+    acting: &Session<'_>,
+    run: RunNumber,
+    deadline: Option<Instant>,
+) -> Result<FollowOutcome, Failure> {
+    let follower = RunFollower::new(acting, run, AskMode::LeaveWaiting, EventOutput::Quiet, None);
+    RunFollower { deadline, ..follower }.begin(None)
 }
 
 /// Follows a chat run. Prints the run's answers, and sends the lines that the user types.
@@ -158,50 +125,7 @@ pub fn converse(
     asking: AskMode,
     talk: Conversation,
 ) -> Result<FollowOutcome, Failure> {
-    new_follower(acting, run, after, asking, EventOutput::Lines, Some(talk))
-}
-
-fn new_follower(
-    acting: &Session<'_>,
-    run: RunNumber,
-    after: Option<u64>,
-    asking: AskMode,
-    telling: EventOutput,
-    talk: Option<Conversation>,
-) -> Result<FollowOutcome, Failure> {
-    let (send, inbox) = channel();
-    let mut attendance = RunFollower {
-        acting,
-        root: run,
-        asking,
-        output: telling,
-        active: BTreeSet::from([run]),
-        family: BTreeSet::from([run]),
-        pending: BTreeSet::new(),
-        asked: None,
-        trouble: BTreeMap::new(),
-        // The drawn tree would be in the way of typed lines and answers.
-        live: (telling == EventOutput::Lines && talk.is_none()).then(LiveTree::begin).flatten(),
-        conversation: talk,
-        send,
-    };
-    let after = match after {
-        Some(after) => after,
-        None => match attendance.catch_up()? {
-            FamilyState::Finished(run) => return Ok(FollowOutcome::Finished(run)),
-            // Nothing would ever end the wait.
-            FamilyState::Running(_)
-                if client::is_store_damaged()
-                    && attendance.pending.is_empty()
-                    && attendance.trouble.is_empty() =>
-            {
-                let message = format!("cannot follow {run}: the store is damaged, and no run goes on");
-                return Err(Failure::new(Exit::Failure, message));
-            }
-            FamilyState::Running(after) => after,
-        },
-    };
-    attendance.follow(after, &inbox)
+    RunFollower::new(acting, run, asking, EventOutput::Lines, Some(talk)).begin(after)
 }
 
 enum FamilyState {
@@ -243,7 +167,68 @@ struct RunFollower<'a> {
     conversation: Option<Conversation>,
     /// The tree that is drawn instead of lines, if the terminal can draw one.
     live: Option<LiveTree>,
+    /// The time at which following ends. `None` means that it has no such time.
+    deadline: Option<Instant>,
+    inbox: Receiver<FollowerInput>,
     send: Sender<FollowerInput>,
+}
+
+impl<'a> RunFollower<'a> {
+    fn new(
+        acting: &'a Session<'a>,
+        run: RunNumber,
+        asking: AskMode,
+        output: EventOutput,
+        conversation: Option<Conversation>,
+    ) -> RunFollower<'a> {
+        let (send, inbox) = channel();
+        RunFollower {
+            acting,
+            root: run,
+            asking,
+            output,
+            active: BTreeSet::from([run]),
+            family: BTreeSet::from([run]),
+            pending: BTreeSet::new(),
+            asked: None,
+            trouble: BTreeMap::new(),
+            // The drawn tree would be in the way of typed lines and answers.
+            live: (output == EventOutput::Lines && conversation.is_none()).then(LiveTree::begin).flatten(),
+            conversation,
+            deadline: None,
+            inbox,
+            send,
+        }
+    }
+
+    /// Follows the run from an event on. With `None`, the run is followed from its current state.
+    fn begin(mut self, after: Option<u64>) -> Result<FollowOutcome, Failure> {
+        let after = match after {
+            Some(after) => after,
+            None => match self.catch_up()? {
+                FamilyState::Finished(run) => return Ok(FollowOutcome::Finished(run)),
+                // Nothing would ever end the wait.
+                FamilyState::Running(_)
+                    if client::is_store_damaged() && self.pending.is_empty() && self.trouble.is_empty() =>
+                {
+                    let message =
+                        format!("cannot follow {}: the store is damaged, and no run goes on", self.root);
+                    return Err(Failure::new(Exit::Failure, message));
+                }
+                FamilyState::Running(after) => after,
+            },
+        };
+        self.follow(after)
+    }
+
+    /// Returns the next input, or `None` when the time is over.
+    fn next_input(&self) -> Option<FollowerInput> {
+        let Some(deadline) = self.deadline else {
+            // The sender is ours too, so this never fails.
+            return self.inbox.recv().ok();
+        };
+        self.inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
+    }
 }
 
 impl RunFollower<'_> {
@@ -277,7 +262,7 @@ impl RunFollower<'_> {
         Ok(FamilyState::Running(after))
     }
 
-    fn follow(mut self, mut after: u64, inbox: &Receiver<FollowerInput>) -> Result<FollowOutcome, Failure> {
+    fn follow(mut self, mut after: u64) -> Result<FollowOutcome, Failure> {
         self.listen(after)?;
         let send = self.send.clone();
         let _watch = InterruptWatch::begin(move || drop(send.send(FollowerInput::Interrupted)));
@@ -301,8 +286,9 @@ impl RunFollower<'_> {
         }
         let mut falls = 0;
         loop {
-            // The sender is ours too, so this never fails.
-            let Ok(heard) = inbox.recv() else { return Ok(self.needs_you()) };
+            let Some(heard) = self.next_input() else {
+                return Ok(FollowOutcome::TimedOut(self.pending.into_iter().collect()));
+            };
             match heard {
                 FollowerInput::Response(response) => match *response {
                     Response::Event(event) => {

@@ -11,6 +11,10 @@ use control::exit::{Exit, Failure};
 
 /// Returns the failure of a run that waits for a person who is not here.
 pub fn needs_you(acting: &Session<'_>, run: RunNumber, pending: &[MessageNumber]) -> Failure {
+    if pending.is_empty() {
+        return Failure::new(Exit::NeedsYou, format!("{run} waits for you to say something"))
+            .help(format!("{} goes on with it", acting.command(&format!("chat --continue {run}"))));
+    }
     // Items of a batch are answered together. If the daemon is gone, the numbers are named one by one.
     if let Ok(Some(numbers)) = message_list::batch_numbers(acting, pending) {
         let what = format!("{run} waits for you: {} items ask, messages {numbers}", pending.len());

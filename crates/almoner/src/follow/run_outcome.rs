@@ -1,9 +1,11 @@
 //! The outcome of a finished run, as the user reads it: the result, its file, the summary of a batch, or the failure.
 
-use kernel::RunNumber;
 use kernel::run::{Run, RunOutcome, Shape, State};
+use kernel::{MessageNumber, RunNumber};
 use serde_json::json;
 
+use super::follow_run::{self, EventOutput, FollowOutcome};
+use super::pending::needs_you;
 use crate::cli::FollowArgs;
 use crate::session::Session;
 use crate::session::questions;
@@ -27,6 +29,77 @@ fn batch(acting: &Session<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
 /// When the file cannot be written.
 pub fn result_file(how: &FollowArgs) -> Result<Option<ResultFile>, Failure> {
     how.output.as_deref().map(ResultFile::new).transpose()
+}
+
+/// Follows a run to its end, or until it waits for a person who is not here, and prints the outcome.
+///
+/// # Errors
+/// When the run fails, stalls, or needs a person who is not here. When the user interrupts, or the daemon cannot be
+/// reached.
+pub fn follow(acting: &Session<'_>, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> ExitResult {
+    let telling = if how.events { EventOutput::Events } else { EventOutput::Lines };
+    report(acting, run, follow_run::follow(acting, run, after, how.on_ask.into(), telling), how)
+}
+
+/// Prints the state in which a run was left.
+///
+/// # Errors
+/// When the run has failed or stalled, or needs a person. When the following of the run has failed, or its time was
+/// over.
+pub fn report(
+    acting: &Session<'_>,
+    run: RunNumber,
+    followed: Result<FollowOutcome, Failure>,
+    how: &FollowArgs,
+) -> ExitResult {
+    let is_json = how.json || how.events;
+    let numbers = |pending: &[MessageNumber]| pending.iter().map(|number| number.0).collect::<Vec<_>>();
+    if let (Err(failure), true) = (&followed, is_json) {
+        report_stalled(acting, run, failure)?;
+    }
+    match followed? {
+        FollowOutcome::Finished(run) => print_outcome(acting, &run, how),
+        FollowOutcome::NeedsYou(pending) => {
+            if is_json {
+                output::json(&envelope(run, "waiting", json!({ "pending": numbers(&pending) })))?;
+            }
+            Err(needs_you(acting, run, &pending))
+        }
+        FollowOutcome::TimedOut(pending) => {
+            if is_json {
+                output::json(&envelope(run, "running", json!({ "pending": numbers(&pending) })))?;
+            }
+            let failure = Failure::new(Exit::TimedOut, format!("the time is over, and {run} goes on"));
+            Err(failure.help(format!("{} waits again", acting.command(&format!("wait {run}")))))
+        }
+        FollowOutcome::Paused => {
+            output::note(&format!("{run} waits for you to say something: `almoner chat --continue {run}`"));
+            Ok(Exit::Ok)
+        }
+        FollowOutcome::Ended => Ok(Exit::Ok),
+    }
+}
+
+/// Prints the JSON envelope of a run that cannot go on by itself.
+fn report_stalled(acting: &Session<'_>, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
+    if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
+        return Ok(());
+    }
+    let code = match questions::run(acting, run)?.state {
+        State::Stalled { trouble } => trouble.code,
+        _ => "child/stalled".to_owned(),
+    };
+    let trouble = json!({ "code": code, "message": failure.message.raw(), "help": failure.help });
+    output::json(&envelope(run, "stalled", json!({ "trouble": trouble })))
+}
+
+/// Returns the JSON envelope of a run in a state, with more fields.
+fn envelope(run: RunNumber, state: &str, more: serde_json::Value) -> serde_json::Value {
+    let mut envelope = json!({ "version": 1, "run": run.to_string(), "state": state });
+    if let (Some(fields), serde_json::Value::Object(more)) = (envelope.as_object_mut(), more) {
+        fields.extend(more);
+    }
+    envelope
 }
 
 /// Prints the outcome of a finished run.

@@ -41,7 +41,7 @@ pub fn chat(acting: &Session<'_>, args: &ChatArgs) -> ExitResult {
         output::note("An empty line says nothing; Ctrl-D leaves, `/end` ends the conversation.");
     }
     match follow_run::converse(acting, number, after, args.on_ask.into(), Conversation::new(told))? {
-        FollowOutcome::Paused => {
+        FollowOutcome::Paused | FollowOutcome::TimedOut(_) => {
             output::note(&format!(
                 "{number} is left open: {} goes on, {} ends it",
                 acting.command(&format!("chat --continue {number}")),

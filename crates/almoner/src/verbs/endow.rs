@@ -13,7 +13,7 @@ use crate::cli;
 use crate::cli::NamedText;
 use crate::cli::agents::EndowArgs;
 use crate::follow::form_answers::{confirm, nothing_sent, print_missing_fields};
-use crate::follow::{follow_run, run_outcome};
+use crate::follow::run_outcome;
 use crate::session;
 use crate::session::command_line;
 use crate::session::{Session, print_reply};
@@ -119,7 +119,7 @@ pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
             Ok(Exit::Ok)
         }
         Response::Reply(Reply::Started { run }) => {
-            follow_run::follow_run(acting, run, Some(after), &args.follow)
+            run_outcome::follow(acting, run, Some(after), &args.follow)
         }
         other => print_reply(&other, args.follow.json),
     }

@@ -47,5 +47,6 @@ pub mod timer;
 pub mod trace;
 pub mod trust;
 pub mod undo;
+pub mod wait;
 pub mod why;
 pub mod worker_file;

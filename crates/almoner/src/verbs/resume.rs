@@ -5,7 +5,7 @@ use kernel::run::State;
 use passable::Untrusted;
 
 use crate::cli::ResumeArgs;
-use crate::follow::{follow_run, run_outcome};
+use crate::follow::run_outcome;
 use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::questions;
@@ -39,7 +39,7 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
         output::note(&format!("{run} is over"));
         return run_outcome::print_outcome(acting, &found, &args.follow);
     }
-    follow_run::follow_run(acting, run, None, &args.follow)
+    run_outcome::follow(acting, run, None, &args.follow)
 }
 
 /// Returns the newest root run that has stalled or is at work, or that has started such a run.

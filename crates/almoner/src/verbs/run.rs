@@ -9,7 +9,7 @@ use worker::definition::{self, Bundle, Report, Severity};
 use super::{models, run_config};
 use crate::cli;
 use crate::cli::{FollowArgs, RunArgs};
-use crate::follow::{follow_run, run_outcome};
+use crate::follow::run_outcome;
 use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::questions;
@@ -170,7 +170,7 @@ pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> 
         output::result(&run.to_string())?;
         return Ok(Exit::Ok);
     }
-    let ended = follow_run::follow_run(acting, run, after, follow)?;
+    let ended = run_outcome::follow(acting, run, after, follow)?;
     if is_staged {
         output::note(&format!(
             "changes are staged: `almoner diff {run}` shows them, then `almoner apply {run}` or `almoner discard {run}`"

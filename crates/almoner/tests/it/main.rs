@@ -113,6 +113,7 @@ mod trust;
 mod unconfined;
 mod undo;
 mod vault;
+mod waiting;
 mod web;
 mod wire;
 mod worker_files;

@@ -86,7 +86,7 @@ pub fn replay(
                     answer(acting, case, message)?;
                 }
             }
-            Ok(FollowOutcome::Paused | FollowOutcome::Ended) => {
+            Ok(FollowOutcome::Paused | FollowOutcome::Ended | FollowOutcome::TimedOut(_)) => {
                 break Err("it talks, and a case does not".to_owned());
             }
             Err(failure) if is_fatal(&failure) => return Err(failure),

@@ -114,7 +114,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
                 run.number
             ));
         }
-        FollowOutcome::Paused | FollowOutcome::Ended => {}
+        FollowOutcome::Paused | FollowOutcome::Ended | FollowOutcome::TimedOut(_) => {}
         FollowOutcome::NeedsYou(pending) => {
             let number = pending.first().copied().unwrap_or(MessageNumber(0));
             output::note(&format!(
