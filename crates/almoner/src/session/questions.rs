@@ -69,7 +69,7 @@ pub fn journal_from(acting: &Session<'_>, run: RunNumber, first: u64) -> Result<
     let mut steps: Vec<Step> = Vec::new();
     loop {
         let from = steps.last().map_or(first, |step| step.number + 1);
-        match acting.ask(Request::Journal { run, from })? {
+        match acting.ask(Request::Journal { run, from, limit: None })? {
             Response::Journal(page) if page.is_empty() => return Ok(steps),
             Response::Journal(page) => steps.extend(page),
             other => return Err(unexpected(&other)),

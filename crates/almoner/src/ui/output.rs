@@ -95,6 +95,18 @@ pub fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     result(&json::escaped(&ExactJson(&json).to_string()))
 }
 
+/// Writes standard output to the disk, if it is a file. The file keeps the output even if the system goes down.
+///
+/// # Errors
+/// When the disk is full or fails.
+pub fn sync() -> Result<(), Failure> {
+    match rustix::fs::fdatasync(io::stdout()) {
+        // A pipe or a terminal has no disk.
+        Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::ROFS) => Ok(()),
+        Err(error) => Err(write_failure(&error.into())),
+    }
+}
+
 /// Writes lines of the result that contain foreign text. For a terminal, the lines are wrapped, so that the terminal
 /// breaks none.
 ///

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use kernel::event::Event;
 
-use crate::cli::{AuditArgs, AuditVerb};
+use super::audit_follow;
+use crate::cli::audit::{AuditArgs, AuditVerb};
 use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
@@ -13,12 +14,14 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use control::show::event;
 
-/// Runs `almoner audit`: prints the last events, or verifies the whole log.
+/// Runs `almoner audit`: prints the last events, verifies the whole log, or sends events on.
 ///
 /// # Errors
-/// When an event, or something that an event describes, has been changed since it was recorded.
+/// When an event, or something that an event describes, has been changed since it was recorded. When events cannot be
+/// sent on.
 pub fn audit(acting: &Session<'_>, args: &AuditArgs) -> ExitResult {
     let request = match &args.verb {
+        Some(AuditVerb::Follow(args)) => return audit_follow::follow(acting, args),
         Some(AuditVerb::Verify { contains, .. }) => {
             Request::Audit { last: None, before: None, contains: *contains, unverified: false }
         }
@@ -30,7 +33,7 @@ pub fn audit(acting: &Session<'_>, args: &AuditArgs) -> ExitResult {
     };
     let as_json = match &args.verb {
         Some(AuditVerb::Verify { json, .. }) => json.json,
-        None => args.json.json,
+        _ => args.json.json,
     };
     if as_json {
         output::json(&found)?;

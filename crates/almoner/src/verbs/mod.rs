@@ -4,6 +4,7 @@ pub mod agents;
 pub mod answer;
 pub mod ask;
 pub mod audit;
+mod audit_follow;
 pub mod backup;
 pub mod cancel;
 pub mod cases;

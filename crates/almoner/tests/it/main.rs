@@ -14,6 +14,7 @@ mod approvals;
 mod ask_directory;
 mod attacks;
 mod audit;
+mod audit_follow;
 mod backup;
 mod bad_input;
 mod batch;

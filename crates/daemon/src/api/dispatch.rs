@@ -187,7 +187,7 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         }
         Request::GetRun { run } => Response::Run(Box::new(runs::load_run(daemon, run)?)),
         Request::Bindings { run } => Response::Bindings(bindings::bindings(daemon, run)?),
-        Request::Journal { run, from } => Response::Journal(runs::steps(daemon, run, from)?),
+        Request::Journal { run, from, limit } => Response::Journal(runs::steps(daemon, run, from, limit)?),
         Request::Messages { filter, page } => {
             messages::list_messages(&services.daemon, daemon.host, filter, page)?
         }

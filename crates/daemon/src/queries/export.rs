@@ -23,7 +23,7 @@ pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>
     let mut rows = match from {
         0 => vec![serde_json::to_value(runs::load_run(daemon, run)?).map_err(strange)?],
         _ => {
-            let steps = runs::steps(daemon, run, from)?;
+            let steps = runs::steps(daemon, run, from, None)?;
             steps.iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(strange)?
         }
     };

@@ -372,16 +372,25 @@ pub fn for_each_step(
 
 /// Returns the steps of a run from number `from` on, as many as an answer may hold. At least one is returned if there
 /// is one.
-pub fn steps(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Step>, Failure> {
+pub fn steps(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    from: u64,
+    limit: Option<usize>,
+) -> Result<Vec<Step>, Failure> {
     load_run(daemon, run)?;
+    let limit = limit.map_or(MAX_ROWS, |limit| limit.min(MAX_ROWS));
     let (mut found, mut bytes) = (Vec::new(), 0);
+    if limit == 0 {
+        return Ok(found);
+    }
     for_each_step(daemon, run, from, |step| {
         bytes += serde_json::to_vec(&step).map_or(0, |row| row.len());
         if bytes > MAX_STEP_BYTES && !found.is_empty() {
             return false;
         }
         found.push(step);
-        found.len() < MAX_ROWS
+        found.len() < limit
     })?;
     Ok(found)
 }
@@ -501,7 +510,8 @@ mod tests {
         let (mut all, mut pages) = (Vec::new(), 0);
         loop {
             let page =
-                steps(&daemon, RunNumber(1), all.last().map_or(1, |step: &Step| step.number + 1)).unwrap();
+                steps(&daemon, RunNumber(1), all.last().map_or(1, |step: &Step| step.number + 1), None)
+                    .unwrap();
             if page.is_empty() {
                 break;
             }
@@ -511,6 +521,8 @@ mod tests {
         }
         assert_eq!(all.iter().map(|step| step.number).collect::<Vec<_>>(), (1..=400).collect::<Vec<_>>());
         assert!(pages > 1, "{pages}");
-        assert!(steps(&daemon, RunNumber(9), 1).is_err());
+        assert!(steps(&daemon, RunNumber(9), 1, None).is_err());
+        let first = |limit| steps(&daemon, RunNumber(1), 1, Some(limit)).unwrap().len();
+        assert_eq!((first(0), first(1), first(2)), (0, 1, 2));
     }
 }

@@ -191,7 +191,7 @@ fn all_steps(asked: &PageRequest, run: RunNumber) -> Result<Vec<Step>, Failure> 
     let mut steps: Vec<Step> = Vec::new();
     loop {
         let from = steps.last().map_or(0, |step| step.number + 1);
-        let page = take!(asked.ask(Request::Journal { run, from })?, Journal);
+        let page = take!(asked.ask(Request::Journal { run, from, limit: None })?, Journal);
         if page.is_empty() {
             return Ok(steps);
         }

@@ -71,7 +71,7 @@ fn journal(asked: &PageRequest, run: &Run, before: Option<u64>, most: u64) -> Re
         if from >= end {
             return Ok(steps);
         }
-        let page = take!(asked.ask(Request::Journal { run: run.number, from })?, Journal);
+        let page = take!(asked.ask(Request::Journal { run: run.number, from, limit: None })?, Journal);
         if page.is_empty() {
             return Ok(steps);
         }
@@ -88,7 +88,7 @@ fn items(asked: &PageRequest, run: &Run, first: usize) -> Result<Vec<Item>, Fail
     let mut items: Vec<Item> = (first..last).map(|index| Item { index, run: None, outcome: None }).collect();
     let mut from = 1;
     while from < run.next_step {
-        let page = take!(asked.ask(Request::Journal { run: run.number, from })?, Journal);
+        let page = take!(asked.ask(Request::Journal { run: run.number, from, limit: None })?, Journal);
         let Some(last) = page.last() else { break };
         from = last.number.saturating_add(1);
         for step in page {

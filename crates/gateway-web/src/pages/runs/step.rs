@@ -26,7 +26,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let none = || Failure::new(Exit::NotFound, format!("{number} has no step {}", visible_line(text)));
     let wanted: u64 = text.parse().map_err(|_| none())?;
     let run = family::run(asked, number)?;
-    let steps = take!(asked.ask(Request::Journal { run: number, from: wanted })?, Journal);
+    let steps = take!(asked.ask(Request::Journal { run: number, from: wanted, limit: None })?, Journal);
     let step = steps.into_iter().find(|step| step.number == wanted).ok_or_else(none)?;
     let known = ObjectNames::of(asked, std::iter::once(&run))?;
     let at = StepRef { run: number, step: wanted };
