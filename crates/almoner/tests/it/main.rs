@@ -37,6 +37,7 @@ mod creating;
 mod damaged_store;
 mod directories;
 mod doubt;
+mod embedding;
 mod endo;
 mod eval;
 mod every_step;
