@@ -1,0 +1,193 @@
+"""Frames over ``control.sock``: a length of four little-endian bytes, and then that much JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import socket
+import struct
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+from .errors import AlmonerError, ConnectionLost, NoAnswer
+
+#: The longest frame, in bytes.
+MAX_FRAME = 64 << 20
+
+#: How long a daemon may take from its start to its first answer, in seconds.
+START_TIMEOUT = 20.0
+
+#: The exit code of a daemon that finds another one at work.
+_STORE_IN_USE = 8
+
+#: The longest path that a socket address can hold, in bytes.
+_MAX_SOCKET_PATH = 107
+
+
+def find_home(environ: Optional[Mapping[str, str]] = None) -> Path:
+    """Returns the directory of the store, by the rules that the daemon follows."""
+    environ = os.environ if environ is None else environ
+    for name in ("ALMONER_HOME", "ENDO_STATE_PATH"):
+        if environ.get(name):
+            return Path(environ[name])
+    if environ.get("XDG_STATE_HOME"):
+        return Path(environ["XDG_STATE_HOME"]) / "almoner"
+    user_home = environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
+    return Path(user_home) / ".local" / "state" / "almoner"
+
+
+def start_daemon(home: Path, program: Optional[str] = None) -> "subprocess.Popen[bytes]":
+    """Starts a daemon that ends after ten minutes without clients and work."""
+    found = program or os.environ.get("ALMONER") or shutil.which("almoner")
+    if found is None:
+        raise AlmonerError("no_daemon", "cannot start the daemon: there is no program `almoner`", "install Almoner")
+    environ = {**os.environ, "ALMONER_HOME": str(home)}
+    try:
+        return subprocess.Popen(
+            [found, "daemon", "--on-demand"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=environ,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise AlmonerError("no_daemon", f"cannot start the daemon: {error}") from error
+
+
+class Connection:
+    """One connection to the daemon, which takes and gives frames."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+
+    @classmethod
+    def open(cls, home: Path, timeout: Optional[float] = None) -> "Optional[Connection]":
+        """Connects to the daemon of a store, or returns ``None`` if none listens."""
+        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        stream.settimeout(timeout)
+        try:
+            _connect(stream, home / "run")
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
+            stream.close()
+            return None
+        except OSError as error:
+            stream.close()
+            raise AlmonerError("no_daemon", f"cannot reach the daemon: {error}") from error
+        owner = _owner(stream)
+        if owner is not None and owner != os.getuid():
+            stream.close()
+            raise AlmonerError("no_daemon", f"cannot trust the daemon: {home / 'run'} belongs to another user")
+        return cls(stream)
+
+    def send(self, frame: Any) -> None:
+        """Sends one frame."""
+        self.send_bytes(json.dumps(frame, ensure_ascii=False, allow_nan=False).encode())
+
+    def send_bytes(self, body: bytes) -> None:
+        """Sends one frame of these bytes, which need not be JSON."""
+        if len(body) > MAX_FRAME:
+            raise AlmonerError("usage", f"cannot send {len(body)} bytes: a frame has at most {MAX_FRAME}")
+        try:
+            self._stream.sendall(struct.pack("<I", len(body)) + body)
+        except socket.timeout as error:
+            raise NoAnswer() from error
+        except OSError as error:
+            raise ConnectionLost(f"the daemon has gone: {error}") from error
+
+    def receive(self) -> Optional[Dict[str, Any]]:
+        """Returns the next frame, or ``None`` after the last one."""
+        head = self._read(4)
+        if head is None:
+            return None
+        (length,) = struct.unpack("<I", head)
+        if length > MAX_FRAME:
+            raise ConnectionLost(f"the daemon sent a frame of {length} bytes")
+        body = self._read(length)
+        if body is None:
+            raise ConnectionLost("the daemon has gone inside of a frame")
+        frame: Union[Dict[str, Any], Any] = json.loads(body)
+        if not isinstance(frame, dict):
+            raise ConnectionLost("the daemon sent a frame that is no object")
+        return frame
+
+    def _read(self, length: int) -> Optional[bytes]:
+        parts: List[bytes] = []
+        missing = length
+        while missing > 0:
+            try:
+                part = self._stream.recv(min(missing, 1 << 20))
+            except socket.timeout as error:
+                raise NoAnswer() from error
+            except OSError as error:
+                raise ConnectionLost(f"the daemon has gone: {error}") from error
+            if not part:
+                if missing < length:
+                    raise ConnectionLost("the daemon has gone inside of a frame")
+                return None if length else b""
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    def set_timeout(self, timeout: Optional[float]) -> None:
+        """Limits the time of each read and write, in seconds."""
+        self._stream.settimeout(timeout)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._stream.close()
+
+
+def open_or_start(home: Path, program: Optional[str], timeout: Optional[float]) -> Connection:
+    """Connects to the daemon of a store, and starts one if none listens."""
+    connection = Connection.open(home, timeout)
+    if connection is not None:
+        return connection
+    daemon = start_daemon(home, program)
+    deadline = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < deadline:
+        connection = Connection.open(home, timeout)
+        if connection is not None:
+            # The daemon outlives this program, which does not wait for it.
+            daemon.returncode = 0
+            return connection
+        if daemon.poll() is not None:
+            if daemon.returncode != _STORE_IN_USE:
+                raise AlmonerError("no_daemon", "the daemon ended at once", "run `almoner daemon` to see why")
+            # Another daemon has the store. It is about to listen, or it is ending.
+            time.sleep(0.1)
+            connection = Connection.open(home, timeout)
+            if connection is not None:
+                return connection
+            daemon = start_daemon(home, program)
+        time.sleep(0.01)
+    raise AlmonerError("no_daemon", "the daemon does not answer", "run `almoner daemon` to watch it")
+
+
+def _connect(stream: socket.socket, directory: Path) -> None:
+    """Connects to the socket in a directory, whose path may be too long for an address."""
+    path = directory / "control.sock"
+    elsewhere = directory / "control.path"
+    if not path.exists() and elsewhere.exists():
+        path = Path(os.fsdecode(elsewhere.read_bytes().strip()))
+    if len(os.fsencode(path)) <= _MAX_SOCKET_PATH:
+        return stream.connect(str(path))
+    held = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        stream.connect(f"/proc/self/fd/{held}/{path.name}")
+    finally:
+        os.close(held)
+
+
+def _owner(stream: socket.socket) -> Optional[int]:
+    """Returns the user at the other end, if the system tells."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return None
+    credentials = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[1])
