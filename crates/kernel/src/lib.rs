@@ -20,6 +20,8 @@ mod model;
 #[cfg(feature = "planted")]
 pub mod planted;
 pub mod query;
+#[cfg(feature = "schema")]
+mod schema;
 mod state;
 pub mod table;
 pub mod time;

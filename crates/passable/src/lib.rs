@@ -98,6 +98,8 @@ mod legible;
 mod order;
 mod pattern;
 mod quoting;
+#[cfg(feature = "schema")]
+mod schema;
 mod shell_word;
 mod syntax;
 mod text;

@@ -8,6 +8,7 @@ use crate::Rate;
 
 /// The limits that a grant puts on its resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attenuation {
     /// The allowed endings of the names of files. An empty set allows any.
     #[serde(default)]

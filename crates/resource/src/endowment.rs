@@ -9,6 +9,7 @@ use crate::{SpecError, Surroundings, describe_spec};
 
 /// A slot and the resource that a person binds to it with `-e SLOT=…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Endowment {
     /// The name of the slot. `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,

@@ -15,6 +15,8 @@ pub mod hex;
 mod kinds;
 mod quote;
 mod rate;
+#[cfg(feature = "schema")]
+mod schema;
 mod sentence;
 mod surroundings;
 pub mod units;

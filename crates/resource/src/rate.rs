@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A maximum number of calls in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// The number of calls, from 1 to [`Rate::MAX_ITEMS`].
     pub calls: u32,

@@ -10,6 +10,7 @@ use crate::secret::Secret;
 
 /// The present protection of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
     /// The key is in the keyring of the operating system.

@@ -16,6 +16,8 @@ mod file;
 mod key;
 mod keyring;
 mod login;
+#[cfg(feature = "schema")]
+mod schema;
 mod secret;
 mod site;
 

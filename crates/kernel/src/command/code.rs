@@ -15,6 +15,7 @@ use crate::run::RunOutcome;
 
 /// Something that happens to endowed code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum CodeAct {
     /// Adds entries to the code's journal. Refused unless the journal has `from` entries.
@@ -111,6 +112,7 @@ pub enum CodeAct {
 
 /// An object that code has made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExportedObject {
     /// The number by which the code's heap knows the object.
     pub number: u32,

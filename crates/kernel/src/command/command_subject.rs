@@ -9,6 +9,7 @@ use super::{Act, Cancel, GrantAct, MailAct};
 
 /// The subject of a command, by the numbers that the user sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandSubject {
     /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,6 +19,7 @@ use super::{Binding, Start};
 /// An act on mail. Every path begins in the actor's own directory, and every number belongs to the actor's own
 /// mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum MailAct {
     /// Sends text with named values.
@@ -200,6 +201,7 @@ pub enum MailAct {
 
 /// The answer of a user to a run's request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "handed", rename_all = "snake_case")]
 pub enum RequestAnswer {
     /// Data, in the person's own words.
@@ -216,6 +218,7 @@ pub enum RequestAnswer {
 
 /// A text with named values, to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Send {
     /// The recipient.
     pub to: NamePath,
@@ -231,6 +234,7 @@ pub struct Send {
 
 /// The text of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Text {
     /// Code, or a worker file.
     pub source: Untrusted,
@@ -242,6 +246,7 @@ pub struct Text {
 
 /// The proposal of a program, which does nothing until somebody endows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Define {
     /// The recipient, usually `@host`.
     pub to: NamePath,
@@ -253,6 +258,7 @@ pub struct Define {
 
 /// A form: a request for a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Form {
     /// The recipient.
     pub to: NamePath,
@@ -268,6 +274,7 @@ pub struct Form {
 
 /// The content of one field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "filled", rename_all = "snake_case")]
 pub enum FieldValue {
     /// A value.

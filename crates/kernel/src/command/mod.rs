@@ -41,6 +41,7 @@ pub use timer::TimerAct;
 
 /// One durable change, asked for on behalf of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Command {
     /// The agent who acts.
     pub actor: FormulaId,
@@ -53,6 +54,7 @@ pub struct Command {
 
 /// A command as a person gave it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UserCommand {
     /// The verb of the command.
     pub verb: String,
@@ -62,6 +64,7 @@ pub struct UserCommand {
 
 /// The act of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum Act {
     /// A person starts a run.
@@ -171,6 +174,7 @@ pub enum Act {
 
 /// The target of a cancellation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "cancel", rename_all = "snake_case")]
 pub enum Cancel {
     /// The formula behind a name.
@@ -192,6 +196,7 @@ pub enum Cancel {
 
 /// The authority that a run gives to one slot of a worker that it makes. It is at most the run's own authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlotGrant {
     /// The run's own slot from which the authority comes.
     pub from: String,
@@ -204,6 +209,7 @@ pub struct SlotGrant {
 
 /// Steps that a run takes, together in one transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advance {
     /// The run.
     pub run: RunNumber,
@@ -213,6 +219,7 @@ pub struct Advance {
 
 /// One step that a run takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "move", rename_all = "snake_case")]
 pub enum Move {
     /// The model is about to be asked.
@@ -391,6 +398,7 @@ pub enum Move {
 
 /// A message from a run to its host. The whole message is foreign text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "writes", rename_all = "snake_case")]
 pub enum Writing {
     /// A text that needs no answer.
@@ -418,6 +426,7 @@ pub enum Writing {
 
 /// A call and the verdict of the gates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The origin of the call: a turn of the model, a step of the worker, or an agent.
     pub site: CallSite,
@@ -429,6 +438,7 @@ pub struct Judgement {
 
 /// A person's answer to an approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerApproval {
     /// The person's command, for the transcript.
     pub text: Untrusted,
@@ -445,6 +455,7 @@ pub struct AnswerApproval {
 
 /// A person's answer to several approvals, the same for all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerAll {
     /// The person's command, for the transcript.
     pub text: Untrusted,
@@ -456,6 +467,7 @@ pub struct AnswerAll {
 
 /// An approval with the calls that a person has seen in it. The answer covers exactly these calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeenApproval {
     /// The approval.
     pub message: MessageNumber,
@@ -465,6 +477,7 @@ pub struct SeenApproval {
 
 /// The choice of a person: yes or no. For an effect that may have happened, the choice says whether it did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum Choice {
     /// The call may be done.

@@ -10,6 +10,7 @@ use crate::proposal::Value;
 
 /// An act on names. Every path begins in the actor's own directory, or in a directory that the actor holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum NameAct {
     /// Keeps a value under a name.
@@ -94,6 +95,7 @@ pub enum NameAct {
 
 /// An object that is found under a name, or made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "object", rename_all = "snake_case")]
 pub enum ProvidedObject {
     /// A directory of this machine. Only a host makes one.
@@ -116,6 +118,7 @@ pub enum ProvidedObject {
 
 /// The command that makes an agent, or finds the agent that was made under the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProvideAgent {
     /// The kind of the agent, which says whether the agent may endow.
     pub kind: AgentKind,
@@ -130,6 +133,7 @@ pub struct ProvideAgent {
 
 /// The kind of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// An agent that acts for a person and may endow.
@@ -140,6 +144,7 @@ pub enum AgentKind {
 
 /// An act on the right to use things.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "right", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a command is applied one by one, and never kept in memory")]
 pub enum GrantAct {

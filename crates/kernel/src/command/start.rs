@@ -9,6 +9,7 @@ use crate::run_key::KeyedRequest;
 
 /// The start of a run, with the targets that are bound to the worker's slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
     /// The person's command, for the transcript.
     pub text: Untrusted,

@@ -8,6 +8,7 @@ use crate::name::NamePath;
 
 /// An act on timers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "timing", rename_all = "snake_case")]
 pub enum TimerAct {
     /// Makes a timer that begins now. Only a host makes one.

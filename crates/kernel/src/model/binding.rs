@@ -13,6 +13,7 @@ use super::program::Program;
 
 /// One slot and its target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Binding {
     /// The slot.
     pub slot: String,
@@ -33,6 +34,7 @@ pub struct Binding {
 
 /// The target that a person binds to a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "target", rename_all = "snake_case")]
 pub enum Target {
     /// A resource that a person typed, in its resolved form. Or a resource for which nothing is typed: questions, a
@@ -67,6 +69,7 @@ pub enum Target {
 
 /// The additions of a person to a worker that a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Addition {
     /// The bindings for some of the new worker's slots. They replace the maker's own grants for these slots.
     #[serde(default)]

@@ -9,6 +9,7 @@ use super::run_outcome::Trouble;
 
 /// A kind of limit of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
     /// The number of times that the model may be asked.
@@ -42,6 +43,7 @@ pub const MAX_CARDS: u64 = 50;
 
 /// The amounts by which a user raises a run's limits. The usage so far still counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Raise {
     /// The number of further times that the model may be asked.
@@ -138,6 +140,7 @@ impl Limits {
 
 /// A run that has used up a limit, and waits for the user to raise the limit or to end the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exhausted {
     /// The message that asks the user.
     pub message: MessageNumber,

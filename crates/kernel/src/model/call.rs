@@ -8,6 +8,7 @@ use crate::provenance::Provenance;
 
 /// The origin of a call: a turn of the model, a step of the worker, or an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum CallSite {
     /// A call that the model made.
@@ -39,6 +40,7 @@ pub enum CallSite {
 
 /// The identity of a send of code. The same call, made again after a crash, is the same send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SendOrigin"))]
 pub struct Origin {
     /// The code.
     pub eval: FormulaId,
@@ -48,6 +50,7 @@ pub struct Origin {
 
 /// The outcome of a proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// The call was made and returned a value.

@@ -11,6 +11,7 @@ use super::reply::{Reply, Then};
 
 /// The object outside of a heap for which a reference in the heap stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CodeReference"))]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Reference {
     /// A formula, with the agent and the grants through which it is reached.
@@ -93,6 +94,7 @@ impl Reference {
 
 /// A number by which a heap knows an object outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeapReference {
     /// The number.
     pub slot: u32,
@@ -102,6 +104,7 @@ pub struct HeapReference {
 
 /// The subject of an outcome that a heap hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeSubject {
     /// A send of the code, by its number.
@@ -112,6 +115,7 @@ pub enum OutcomeSubject {
 
 /// A promise that code has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CodePromise {
     /// The promise for which the heap has this number.
@@ -122,6 +126,7 @@ pub enum CodePromise {
 
 /// An event between a heap and the outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum CodeEntry {
     /// The code began.
@@ -185,6 +190,7 @@ impl CodeEntry {
 
 /// One entry of the journal of endowed code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// The number of the entry, from 0.
     pub number: u64,
@@ -196,6 +202,7 @@ pub struct Record {
 
 /// The result of a send that became a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mark {
     /// The party and the grants through which the answer is reached.
     pub reach: Reference,

@@ -15,6 +15,7 @@ use super::yield_reason::YieldReason;
 
 /// The content of one step in a run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
     /// The model was asked.
@@ -244,6 +245,7 @@ pub enum Entry {
 
 /// The parts of a conversation that the model is shown in a shorter form. Steps are those of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConversationView {
     /// The results in turns before this step are shown as references.
     pub results_before: u64,
@@ -257,6 +259,7 @@ pub struct ConversationView {
 
 /// A file that is put back as it was before a run, or put in place as the run left it in a staged copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoredFile {
     /// The absolute path of the file.
     pub path: String,
@@ -282,6 +285,7 @@ pub struct RestoredFile {
 
 /// The contents of a path before and after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeDigests {
     /// The digest of the file before. `None` if there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -293,6 +297,7 @@ pub struct ChangeDigests {
 
 /// A file in a staged copy for which the user has discarded the run's changes, all or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscardedCopy {
     /// The absolute path at which the file would be put in place.
     pub path: String,

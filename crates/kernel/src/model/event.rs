@@ -8,6 +8,7 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber};
 
 /// One observable change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
     /// The number of the event, from 1.
     pub seq: u64,
@@ -72,6 +73,7 @@ impl Event {
 
 /// The content of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// The store was made.

@@ -19,6 +19,7 @@ use super::program::Program;
 /// A recipe for a value. Each variant lists the formulas to which it refers. Garbage collection, the capability graph
 /// and "why is this kept?" need no more than that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "a formula is looked at one by one, and never kept in memory")]
 pub enum Formula {
@@ -266,6 +267,7 @@ pub enum Formula {
 
 /// The parts that every agent has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agent {
     /// The mail address of the agent.
     pub handle: FormulaId,
@@ -279,6 +281,7 @@ pub struct Agent {
 
 /// A tree of files and directories that never change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tree {
     /// The hash of the bytes that list the content of the tree.
     pub hash: BlobHash,
@@ -289,6 +292,7 @@ pub struct Tree {
 
 /// Bytes that only the holder of the key can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sealed {
     /// The method of sealing: `xchacha20poly1305/1`. It allows a later method to be distinguished from this one.
     pub method: String,

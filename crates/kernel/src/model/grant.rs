@@ -15,6 +15,7 @@ pub const EVERY_METHOD: &str = "*";
 
 /// A revocable reference that one holder has to one capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Grant {
     /// The grant's own formula.
     pub id: FormulaId,

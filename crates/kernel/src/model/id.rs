@@ -79,6 +79,7 @@ impl FromStr for FormulaId {
 
 /// The number of a run, written `r17`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct RunNumber(pub u64);
 
@@ -102,6 +103,7 @@ impl FromStr for RunNumber {
 
 /// One step of one run's journal, written `r17#9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepRef {
     /// The run.
     pub run: RunNumber,
@@ -134,6 +136,7 @@ impl FromStr for StepRef {
 /// number: it follows the message that came last, and is written `7.1`. Only a command in an empty mailbox is message
 /// `0`. The order of numbers is the order in which messages came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct MessageNumber(pub u64);
 
@@ -267,6 +270,7 @@ impl Number {
 
 /// The number of a grant among those that one agent gave, written `g4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct GrantNumber(pub u64);
 
@@ -292,6 +296,7 @@ resource::serde_as_text!(FormulaId, Number);
 
 /// A run among the runs of all hosts. Each host numbers its own runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRun {
     /// The host that has the run.
     pub host: FormulaId,

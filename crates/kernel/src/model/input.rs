@@ -12,6 +12,7 @@ use super::run_outcome::Trouble;
 
 /// The input of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Input {
     /// The named inputs: a record.
     pub values: Value,
@@ -31,6 +32,7 @@ pub struct Input {
 
 /// The results of items in another run. These items have no children in this run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Earlier {
     /// The other run.
     pub run: RunNumber,
@@ -57,6 +59,7 @@ impl Input {
 
 /// A document handed to a run, kept by content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attachment {
     /// The file name of the document.
     pub name: String,
@@ -80,6 +83,7 @@ pub struct Attachment {
 
 /// The failure of an item before any model is asked. The other items of the run are not affected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rejection {
     /// The reason.
     pub trouble: Trouble,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// The number of times that the model may be asked.
     pub turns: u32,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// An amount of mail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MailAmount {
     /// The number of messages.
     pub messages: u64,

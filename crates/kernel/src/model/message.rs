@@ -18,6 +18,7 @@ pub use super::mail_amount::MailAmount;
 /// A message as it was sent. It is one formula, to which the mailboxes of the sender and the recipient both refer.
 /// Later answers are in the rows of the mailboxes, not here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// The handle of the sender.
     pub from: FormulaId,
@@ -34,6 +35,7 @@ pub struct Message {
 
 /// The content of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Body {
     /// A request for a value.
@@ -226,6 +228,7 @@ impl Body {
 
 /// A request of a run to its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRequest {
     /// The run.
     pub run: RunNumber,
@@ -235,6 +238,7 @@ pub struct HostRequest {
 
 /// Code that a run proposes to its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Draft {
     /// The run.
     pub run: RunNumber,
@@ -244,6 +248,7 @@ pub struct Draft {
 
 /// One field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Field {
     /// The name of the field in the record.
     pub name: String,
@@ -315,6 +320,7 @@ impl Message {
 
 /// One proposal on an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalEntry {
     /// The step that proposed the call.
     pub proposal: StepRef,
@@ -324,6 +330,7 @@ pub struct ApprovalEntry {
 
 /// The answer to a message, or to one entry of an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     /// The answer is yes.
@@ -361,6 +368,7 @@ pub enum Answer {
 
 /// The part of a message that stays when its references have been dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// The message's own number, the same in every mailbox.
     pub id: Number,
@@ -379,6 +387,7 @@ pub struct Envelope {
 
 /// A message in one mailbox, with its state there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mail {
     /// The sender, the recipient, and the time of the message.
     pub envelope: Envelope,
@@ -407,6 +416,7 @@ pub struct Mail {
 
 /// An endowment of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndowmentRecord {
     /// The run or the code that was made. It may be gone.
     pub made: FormulaId,

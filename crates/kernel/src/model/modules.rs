@@ -15,6 +15,7 @@ const MAX_ENV_BYTES: usize = 64 << 10;
 
 /// The form in which a program was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ModuleFormat {
     /// A ZIP file of sources with a map.
@@ -47,6 +48,7 @@ impl ModuleFormat {
 
 /// A program of modules, whose `make` is called with powers, a context and variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Modules {
     /// The form in which the program was handed over.
     pub packed: ModuleFormat,

@@ -21,6 +21,7 @@ const MAX_LEN: usize = 2 << 10;
 
 /// The outcome of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum CommandOutcome {
     /// No outcome yet: the work that the command started is still running.
@@ -53,6 +54,7 @@ pub enum CommandOutcome {
 
 /// The value of a command's outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "to", rename_all = "snake_case")]
 pub enum OutcomeValue {
     /// Data.

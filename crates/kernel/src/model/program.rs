@@ -14,6 +14,7 @@ pub const PROJECT_POLICY: &str = "policy.cedar";
 
 /// A worker definition with everything that belongs to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
     /// The worker's name.
     pub name: String,

@@ -6,6 +6,7 @@ use crate::proposal::Value;
 
 /// A promise as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum PromiseRow {
     /// The promise has not settled.

@@ -18,6 +18,7 @@ pub use passable::Effect;
 
 /// The author of a proposal's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Caller {
     /// A model chose the call or wrote any of its arguments. Code that only passes on a model's words counts as that
@@ -30,6 +31,7 @@ pub enum Caller {
 /// An object outside the store that a proposal depends on, as it was when the proposal was judged. The pin is checked
 /// again at the moment of effect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pin {
     /// The kind of the object, such as `file`.
     pub kind: String,
@@ -51,6 +53,7 @@ impl Pin {
 
 /// One method call through one grant, with canonical arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proposal {
     /// The agent for whom the run acts.
     pub principal: FormulaId,
@@ -86,6 +89,7 @@ pub struct Proposal {
 
 /// The BLAKE3 fingerprint of a proposal: equal exactly when principal, run, grant, method, arguments and pins are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Fingerprint(pub BlobHash);
 
@@ -131,6 +135,7 @@ impl Proposal {
 
 /// The decision of a verdict. Decisions are ordered, and the strictest of several is their maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// A ruling that lets the proposal begin.
@@ -143,6 +148,7 @@ pub enum Decision {
 
 /// The authority that can turn an *ask* into an *allow*. Each level accepts fewer authorities than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Lift {
     /// The endowment's own setting, an operator's `permit`, or a permission.
@@ -155,6 +161,7 @@ pub enum Lift {
 
 /// A machine-readable reason. It is written so that a model can do better with it and a person can judge it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule that led to the finding, as `gate/rule`.
     pub rule: String,
@@ -269,6 +276,7 @@ fn split_quotes(said: Quoting) -> (String, Option<Vec<Quoted>>) {
 
 /// The joint verdict of all gates on one proposal. It is recorded, and never recomputed on replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The strictest answer of any gate.
     pub decision: Decision,

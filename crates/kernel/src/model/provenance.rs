@@ -8,6 +8,7 @@ use crate::id::{BlobHash, Number, RunNumber};
 
 /// One origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// A person's own words: an argument of a command, a worker file that the person ran.
@@ -36,6 +37,7 @@ impl Source {
 
 /// The permitted readers of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Readers {
     /// The readers are not restricted.
@@ -50,6 +52,7 @@ const PRIVATE: &str = "private";
 
 /// The origins of a value, and its permitted readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// All sources on which the value may depend.
     pub sources: BTreeSet<Source>,

@@ -11,6 +11,7 @@ use super::budget::{LimitKind, MAX_CARDS, MAX_REFUSALS, MAX_SLOT_REFUSALS};
 /// The questions of a run and of all runs below it. The run that the user started counts for its family, and each item
 /// of a batch counts for its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct QuestionCount {
     /// The calls about which the user was asked, since the user last allowed more of them.
@@ -26,6 +27,7 @@ pub struct QuestionCount {
 
 /// The refusals of calls of one capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefusalCount {
     /// The capability at the end of all grants. Workers may have it under different names.
     pub capability: FormulaId,
@@ -39,6 +41,7 @@ pub struct RefusalCount {
 
 /// A number of refusals. Calls that are refused together count once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefusalTally {
     /// The number of refusals.
     pub times: u64,
@@ -68,6 +71,7 @@ pub struct RefusedCalls<'a> {
 
 /// The event with which calls were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Refusal {
     /// An answer of the user to this message.
@@ -86,6 +90,7 @@ pub enum Refusal {
 
 /// A question whether a family of runs may go on. All runs of the family that need the answer wait for it together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FamilyQuestion {
     /// The message that asks.
     pub message: MessageNumber,

@@ -8,6 +8,7 @@ use crate::id::{FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber, StepR
 
 /// The reply to a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
     /// The command was carried out.
@@ -124,6 +125,7 @@ pub enum Reply {
 
 /// The value that the caller gets for the reply to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
     /// The value `undefined`.

@@ -23,6 +23,7 @@ pub use super::yield_reason::{DEFAULT_WAITING, MAX_STALLED_ITEMS, YieldReason};
 
 /// A run as the store keeps it beside its journal: its parameters, and the state that follows from the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// The number of the run.
     pub number: RunNumber,
@@ -127,6 +128,7 @@ pub struct Run {
 
 /// The progress of an open proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
     /// A person is asked.
@@ -228,6 +230,7 @@ impl Run {
 
 /// The shape of a run: one execution, several, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Shape {
     /// One execution over the whole input.
@@ -257,6 +260,7 @@ fn default_waiting() -> u32 {
 
 /// The run that waits for another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parent {
     /// The run that waits.
     pub run: RunNumber,
@@ -267,6 +271,7 @@ pub struct Parent {
 
 /// The reason why a parent waits for a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum WaitReason {
     /// The parent called a worker.
@@ -283,6 +288,7 @@ pub enum WaitReason {
 
 /// The recipient of the result of endowed work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delivery {
     /// The agent that proposed the work.
     pub guest: FormulaId,
@@ -296,6 +302,7 @@ pub struct Delivery {
 
 /// The destination of the result of endowed work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultGoesTo {
     /// The guest, if the result is data. A result that carries a capability is withheld, and the host is asked.
@@ -319,6 +326,7 @@ fn is_nothing(bytes: &u64) -> bool {
 
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
     /// The run can go on. An outbox row says that it must.
@@ -339,6 +347,7 @@ pub enum State {
 
 /// One step of a run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// The number of the step, from 1.
     pub number: u64,

@@ -7,6 +7,7 @@ use crate::proposal::Value;
 
 /// A failure and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trouble {
     /// A short, stable name: `model/unauthorized`, `output/invalid`, …
     pub code: String,
@@ -18,6 +19,7 @@ pub struct Trouble {
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
     /// The result of the run.

@@ -10,6 +10,7 @@ use crate::proposal::Value;
 
 /// A named slot of a definition: the pattern of its content, and the text that a user reads when choosing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slot {
     /// The label that a user reads. Foreign text.
     pub label: Untrusted,

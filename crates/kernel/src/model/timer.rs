@@ -19,6 +19,7 @@ pub const MAX_LABEL_LEN: usize = 200;
 
 /// The changing part of a timer. The rest is in the timer's formula.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimerRow {
     /// The time at which the timer was cancelled, in milliseconds since 1970.
     #[serde(default)]
@@ -27,6 +28,7 @@ pub struct TimerRow {
 
 /// The subscription of an agent to the ticks of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subscription {
     /// The reference through which the agent reaches the timer: the timer itself, or a grant of it.
     pub timer: FormulaId,

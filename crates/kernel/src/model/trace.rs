@@ -7,6 +7,7 @@ pub const NOT_READ: &str = "in nothing that you gave or that was read";
 
 /// A place at which the run has read the words of an argument that the user did not give.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trace {
     /// The argument's parameter name.
     pub argument: String,
@@ -40,6 +41,7 @@ pub fn source_name(document: &str, call: Option<&str>) -> String {
 
 /// The giver of one argument, or of one element of an argument that is a list or a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArgumentGiver {
     /// The argument's parameter name.
     pub argument: String,
@@ -53,6 +55,7 @@ pub struct ArgumentGiver {
 
 /// The party that gave a value to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "giver", rename_all = "snake_case")]
 pub enum Giver {
     /// The user: the words stand in the task, an input, a setting, an answer or a message of the user.

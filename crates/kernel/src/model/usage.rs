@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The usage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// The number of tokens that models read.
     pub input_tokens: u64,

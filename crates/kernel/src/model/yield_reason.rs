@@ -12,6 +12,7 @@ pub const MAX_STALLED_ITEMS: usize = 5;
 
 /// The reason for which an item has given its place to the next item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum YieldReason {
     /// A person must act.

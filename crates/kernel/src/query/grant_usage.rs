@@ -23,6 +23,7 @@ const MAX_METHOD_LEN: usize = 100;
 
 /// A call through a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GrantUse {
     /// The time of the call, in milliseconds since 1970.
     pub at_ms: i64,
@@ -44,6 +45,7 @@ impl GrantUse {
 
 /// The usage of a grant outside of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GrantUsage {
     /// The number of calls that were made or tried.
     pub calls: u64,

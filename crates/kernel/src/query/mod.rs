@@ -73,6 +73,7 @@ pub fn journal(
 
 /// A message together with its place in a mailbox.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MailboxEntry {
     /// The number of the message in the mailbox.
     pub number: MessageNumber,

@@ -112,6 +112,7 @@ pub fn staged_copy(real: &str) -> String {
 
 /// A path of this machine, with the limits of its grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathSpec {
     /// The absolute path.
     pub path: String,

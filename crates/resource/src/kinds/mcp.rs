@@ -47,6 +47,7 @@ pub(crate) static ROW: Row = Row {
 
 /// The tools of a server that the user has configured, as the user typed them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct McpSpec {
     /// The name of the server.
     pub server: String,
@@ -74,6 +75,7 @@ pub fn is_server_name(text: &str) -> bool {
 
 /// The class of a tool: its effect, and whether it tells others its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolClass {
     /// The tool reads data of its own server. No one else learns the arguments.
@@ -264,6 +266,7 @@ fn class_of(tool: &str) -> (String, ToolClass) {
 
 /// The tools of one server that may be called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolServer {
     /// The user's name for the server.
     pub name: String,
@@ -290,6 +293,7 @@ fn default_start_ms() -> u64 {
 
 /// The way to reach a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum ServerTransport {
     /// A program of this machine, which is started in the sandbox for a run.
@@ -300,6 +304,7 @@ pub enum ServerTransport {
 
 /// A server that is a program of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerProgram {
     /// The program, with its digest.
     pub program: EndowedProgram,
@@ -334,6 +339,7 @@ pub struct ServerProgram {
 
 /// A tool, with the server's description at the time when the user named the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinnedTool {
     /// The server's name for the tool.
     pub name: String,

@@ -124,6 +124,7 @@ impl Kind {
 
 /// The resource that a person typed for a slot, before the daemon resolves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "fill", rename_all = "snake_case")]
 pub enum ResourceSpec {
     /// A path: a directory, or the file of a worker.
@@ -323,6 +324,7 @@ impl ResourceSpec {
 
 /// The resource that fills a slot, after the daemon has resolved it. The store keeps this form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Resource {
     /// A directory of this machine.
@@ -450,6 +452,7 @@ pub enum TextStart {
 
 /// A kind of limit that a grant of a resource can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The allowed endings of the names of files.

@@ -29,6 +29,7 @@ pub(crate) static ROW: Row = Row {
 
 /// A model, with limits on its use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSpec {
     /// A model, several models that are tried in turn, or the user's own name for a model.
     pub model: String,

@@ -44,6 +44,7 @@ pub(crate) static ROW: Row = Row {
 
 /// Programs of this machine, with the directories and the network that they reach, as the user typed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramSpec {
     /// The name and the path of each program.
     pub programs: Vec<(String, String)>,
@@ -297,6 +298,7 @@ impl ProgramsSummary<'_> {
 /// Programs that may be run, with the directories and the network that they reach, after the daemon has resolved
 /// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Programs {
     /// The programs. No two of them have the same name.
     pub programs: Vec<EndowedProgram>,
@@ -320,6 +322,7 @@ pub struct Programs {
 
 /// A program, as it was at the time of its endowment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndowedProgram {
     /// The name of the program in calls: the first word of a call.
     pub name: String,
@@ -335,6 +338,7 @@ pub struct EndowedProgram {
 
 /// The program that reads a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interpreter {
     /// The path of the interpreter, with all links followed.
     pub path: String,
@@ -344,6 +348,7 @@ pub struct Interpreter {
 
 /// A directory that programs reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramDirectory {
     /// The absolute path of the directory.
     pub path: String,
@@ -363,6 +368,7 @@ impl ProgramDirectory {
 
 /// The value of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
     /// A text.

@@ -57,6 +57,7 @@ pub(crate) static GIT_RW: Row = Row {
 
 /// A repository of this machine, with the limits of its grant, as the user typed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GitSpec {
     /// The absolute path of the working tree.
     pub path: String,
@@ -134,6 +135,7 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
 
 /// A git repository that may be read, and perhaps changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repository {
     /// The absolute path of the working tree, with all links followed.
     pub path: String,
@@ -147,6 +149,7 @@ pub struct Repository {
 
 /// The author of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Author {
     /// The name of the author.
     pub name: String,

@@ -81,6 +81,7 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
 
 /// A secret that a worker can pass on without ever seeing its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretHandle {
     /// The name of the secret in the vault.
     pub name: String,

@@ -43,6 +43,7 @@ const MAX_BEFORE: usize = 40;
 
 /// A part of the web, with the limits of its grant, as the user typed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebSpec {
     /// The part of the web.
     pub web: Web,

@@ -19,6 +19,7 @@ pub use path::{PlainPath, covers};
 
 /// A server, and the part of it under a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// The server.
     pub origin: Origin,
@@ -55,6 +56,7 @@ impl std::fmt::Display for Place {
 
 /// A part of the web that a person hands over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Web {
     /// The targets of calls. Paths are relative to the first place. The first place may redirect to the others.
     pub places: Vec<Place>,
@@ -74,6 +76,7 @@ pub struct Web {
 /// The way to send a secret with requests. The value is inserted just before the request is sent, and only for
 /// servers to which the secret is pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretUse {
     /// The secret's name in the vault.
     pub name: String,
