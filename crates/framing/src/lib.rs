@@ -12,6 +12,7 @@ mod buffer;
 pub mod events;
 
 use std::io::{self, Read, Write};
+use std::ops::Deref;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -111,6 +112,22 @@ impl Frames {
         Ok(self.read_within(stream, || self.max_bytes)?.map(|(message, _)| message))
     }
 
+    /// Returns the JSON of a frame without its length.
+    ///
+    /// # Errors
+    /// [`FrameError::TooLarge`] and [`FrameError::Unwritable`].
+    pub fn encode_body(self, message: &impl Serialize) -> Result<FrameBytes, FrameError> {
+        Ok(FrameBytes { buffer: self.fill(message)?, head: HEAD })
+    }
+
+    /// Reads the bytes of a frame, which need not be JSON. Returns `None` if the stream ends between frames.
+    ///
+    /// # Errors
+    /// [`FrameError::Stream`] and [`FrameError::TooLarge`]. After the latter, [`skip`] leads to the next frame.
+    pub fn read_bytes(self, stream: &mut impl Read) -> Result<Option<FrameBytes>, FrameError> {
+        self.read_bytes_within(stream, || self.max_bytes)
+    }
+
     /// Reads a frame and returns its length, too. `bound` can set a narrower limit, and is called when a frame has
     /// begun.
     ///
@@ -121,6 +138,16 @@ impl Frames {
         stream: &mut impl Read,
         bound: impl FnOnce() -> usize,
     ) -> Result<Option<(T, usize)>, FrameError> {
+        let Some(body) = self.read_bytes_within(stream, bound)? else { return Ok(None) };
+        let message = serde_json::from_slice(&body).map_err(FrameError::Malformed)?;
+        Ok(Some((message, body.len())))
+    }
+
+    fn read_bytes_within(
+        self,
+        stream: &mut impl Read,
+        bound: impl FnOnce() -> usize,
+    ) -> Result<Option<FrameBytes>, FrameError> {
         let mut head = [0; HEAD];
         let [first, rest @ ..] = &mut head;
         loop {
@@ -137,10 +164,34 @@ impl Frames {
         if length > max_bytes {
             return Err(FrameError::TooLarge { bytes: length as u64, max_bytes });
         }
-        let mut body = Buffer::new(length, self.wipes);
-        body.take_from(stream, length)?;
-        let message = serde_json::from_slice(body.bytes()).map_err(FrameError::Malformed)?;
-        Ok(Some((message, length)))
+        let mut buffer = Buffer::new(length, self.wipes);
+        buffer.take_from(stream, length)?;
+        Ok(Some(FrameBytes { buffer, head: 0 }))
+    }
+}
+
+/// The bytes of one frame. Their memory is wiped when it is freed, if that of the conversation is.
+pub struct FrameBytes {
+    buffer: Buffer,
+    head: usize,
+}
+
+impl Deref for FrameBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.buffer.bytes().get(self.head..).unwrap_or_default()
+    }
+}
+
+/// Skips bytes of a stream without keeping them.
+///
+/// # Errors
+/// When the stream fails or ends before.
+pub fn skip(stream: &mut impl Read, bytes: u64) -> io::Result<()> {
+    match io::copy(&mut stream.take(bytes), &mut io::sink())? {
+        skipped if skipped == bytes => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
@@ -176,6 +227,20 @@ mod tests {
         assert!(matches!(refused, Err(FrameError::TooLarge { bytes: 17, max_bytes: 16 })), "{refused:?}");
         let narrower = Frames::up_to(64).read_within::<String>(&mut &bytes[..], || 16);
         assert!(matches!(narrower, Err(FrameError::TooLarge { max_bytes: 16, .. })));
+    }
+
+    #[test]
+    fn frame_after_skipped_one_is_read() {
+        let mut bytes = Frames::up_to(64).encode(&"x".repeat(20)).unwrap();
+        bytes.extend(SMALL.encode(&[7]).unwrap());
+        let mut stream = &bytes[..];
+        let Err(FrameError::TooLarge { bytes, .. }) = SMALL.read_bytes(&mut stream) else {
+            panic!("22 bytes are too many");
+        };
+        skip(&mut stream, bytes).unwrap();
+        assert_eq!(SMALL.read_bytes(&mut stream).unwrap().as_deref(), Some(&b"[7]"[..]));
+        assert_eq!(skip(&mut stream, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(&*SMALL.encode_body(&[7]).unwrap(), b"[7]");
     }
 
     #[test]
