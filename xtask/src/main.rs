@@ -19,6 +19,7 @@ mod examples;
 mod fuzz;
 mod mutants;
 mod process;
+mod schema;
 mod setup;
 mod test;
 mod test262;
@@ -54,6 +55,7 @@ Usage: cargo xtask COMMAND
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
                        hour or two, needs cargo-mutants
   test262 [PART]       the language part of the standard's own tests in vats, or those whose paths have PART
+  schema               write the schema of the control protocol from the types, and the Python client from the schema
   deny                 licences, advisories and sources (also part of `test`)
   dist [--target T] [--out DIR] [--sign-key FILE] [--try] [--verify-reproducible]
                        the artefacts of a release: tarball, Debian package, image, pages, bill of materials, signed
@@ -102,6 +104,7 @@ fn dispatch(arguments: &[String]) -> Result<CommandStatus> {
         "mutants" => mutants::main(rest),
         "deny" => deny::main(rest),
         "dist" => dist::main(rest),
+        "schema" => schema::main(rest),
         "test262" => test262::main(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -260,7 +260,7 @@ class ErrorTest(ClientTest):
         for body, problem in [
             (b"{", "not_json"),
             (b"\xff", "not_utf8"),
-            (b"[" * 1000, "too_deep"),
+            (b'{"request":"look","look":' + b"[" * 1000, "too_deep"),
             (b'{"request":"statuss"}', "unknown_request"),
             (b'{"request":"get_run"}', "missing_field"),
             (b'{"request":"get_run","run":"r1"}', "wrong_field"),

@@ -14,7 +14,9 @@ use config::vendor_keys;
 use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::frame;
-use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
+use control::problem::Problem;
+use control::protocol::{Hello, OnBehalf, Request, Response};
+use control::version::{SERVED, ServedVersion};
 
 /// The maximum time from the start of a daemon to its first answer.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -69,12 +71,16 @@ pub fn is_store_damaged() -> bool {
 pub struct Client {
     stream: UnixStream,
     reader: BufReader<UnixStream>,
+    /// The version of the protocol that both sides speak.
+    version: &'static ServedVersion,
     /// The agent on whose behalf the client asks. `None` means the store's own host.
     agent: Option<String>,
     /// The daemon's build.
     pub build: String,
     /// The files that the daemon sees, if it tells.
     files: String,
+    /// The record of all frames, for tests.
+    record: FrameRecord,
 }
 
 impl Client {
@@ -130,11 +136,24 @@ impl Client {
         }
     }
 
-    /// Connects to the daemon, or returns `None` if no daemon listens.
+    /// Connects to the daemon, or returns `None` if no daemon listens. A daemon of the version before is asked in that
+    /// version.
     ///
     /// # Errors
     /// When a daemon listens, but the client cannot talk to it.
     pub fn connect_if_running(place: &Place) -> Result<Option<Client>, Failure> {
+        let [newest, older] = &SERVED;
+        match Client::greet(place, newest) {
+            Err(failure) if is_served(older, &failure) => match Client::greet(place, older) {
+                Ok(Some(client)) => Ok(Some(client)),
+                Ok(None) | Err(_) => Err(failure),
+            },
+            greeted => greeted,
+        }
+    }
+
+    /// Connects to the daemon in a version of the protocol.
+    fn greet(place: &Place, version: &'static ServedVersion) -> Result<Option<Client>, Failure> {
         let connected = SocketPath::new(&place.socket()).and_then(|path| UnixStream::connect(path.as_path()));
         let stream = match connected {
             Ok(stream) => stream,
@@ -160,9 +179,11 @@ impl Client {
             );
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| disconnected(&e))?);
-        let mut client = Client { stream, reader, agent: None, build: String::new(), files: String::new() };
-        let hello =
-            Hello { version: VERSION, build: control::BUILD.to_owned(), keys: vendor_keys::from_env() };
+        let (build, files, record) = (String::new(), String::new(), FrameRecord::begin());
+        let mut client = Client { stream, reader, version, agent: None, build, files, record };
+        let (number, build) = (version.number, control::BUILD.to_owned());
+        let hello = Hello { version: number, build, keys: vendor_keys::from_env() };
+        client.record.keep(&hello);
         // A daemon that is ending may hang up before it answers. That counts as no daemon.
         if frame::write(&mut client.stream, &hello).is_err() {
             return Ok(None);
@@ -172,6 +193,9 @@ impl Client {
         client.stream.set_read_timeout(Some(START_TIMEOUT)).map_err(|e| disconnected(&e))?;
         let answer = frame::read(&mut client.reader);
         client.stream.set_read_timeout(None).map_err(|e| disconnected(&e))?;
+        if let Ok(Some(answer)) = &answer {
+            client.record.keep(answer);
+        }
         match answer {
             Ok(Some(Response::Welcome { build, files, .. })) => {
                 client.build = build;
@@ -251,9 +275,11 @@ impl Client {
     /// Sends a request without waiting for the answer.
     ///
     /// # Errors
-    /// When the daemon is gone.
+    /// When the daemon is gone, or is older than the request.
     pub fn send(&mut self, request: Request) -> Result<(), Failure> {
+        self.version.check_request(&request)?;
         let asked = OnBehalf { agent: self.agent.clone(), request };
+        self.record.keep(&asked);
         frame::write(&mut self.stream, &asked).map_err(|e| disconnected(&e))
     }
 
@@ -266,7 +292,11 @@ impl Client {
     /// Returns the next frame that is no warning. A warning is kept for [`take_warning`].
     fn next_frame(&mut self) -> io::Result<Option<Response>> {
         loop {
-            match frame::read(&mut self.reader)? {
+            let frame = frame::read(&mut self.reader)?;
+            if let Some(frame) = &frame {
+                self.record.keep(frame);
+            }
+            match frame {
                 Some(Response::Warning(warning)) => {
                     WARNING.lock().unwrap_or_else(PoisonError::into_inner).keep(warning);
                 }
@@ -287,6 +317,17 @@ impl Client {
             Err(e) => Err(disconnected(&e)),
         }
     }
+}
+
+/// Returns whether a daemon that refused a hello may serve a version. Before version 17, daemons did not name the
+/// versions that they serve.
+fn is_served(version: &ServedVersion, failure: &Failure) -> bool {
+    failure.exit == Exit::Conflict
+        && match failure.problem.as_deref() {
+            Some(Problem::Version { served, .. }) => served.contains(&version.number),
+            Some(_) => false,
+            None => true,
+        }
 }
 
 fn disconnected(e: &io::Error) -> Failure {
@@ -325,4 +366,43 @@ fn why_it_ended(daemon: &mut std::process::Child, status: std::process::ExitStat
         Failure::new(Exit::NoDaemon, format!("the daemon ended at once ({status})"))
             .help("run `almoner daemon` to see why")
     })
+}
+
+/// The record of the frames of one connection, as lines of JSON. Only builds for tests keep one, in a new file of the
+/// directory that `ALMONER_TEST_FRAMES` names.
+struct FrameRecord {
+    #[cfg(feature = "failpoints")]
+    file: Option<std::fs::File>,
+}
+
+#[cfg(feature = "failpoints")]
+impl FrameRecord {
+    fn begin() -> FrameRecord {
+        static CONNECTIONS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let create = |dir| {
+            let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
+            let number = CONNECTIONS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let name = format!("{nanos:020}-{}-{number}.jsonl", std::process::id());
+            std::fs::File::create_new(std::path::Path::new(&dir).join(name)).ok()
+        };
+        FrameRecord { file: std::env::var_os("ALMONER_TEST_FRAMES").and_then(create) }
+    }
+
+    fn keep(&mut self, frame: &impl serde::Serialize) {
+        if let Some(file) = &mut self.file {
+            let mut line = serde_json::to_vec(frame).unwrap_or_default();
+            line.push(b'\n');
+            // A record that is cut off has too few frames, and so its test fails.
+            let _ = io::Write::write_all(file, &line);
+        }
+    }
+}
+
+#[cfg(not(feature = "failpoints"))]
+impl FrameRecord {
+    fn begin() -> FrameRecord {
+        FrameRecord {}
+    }
+
+    fn keep(&mut self, _: &impl serde::Serialize) {}
 }

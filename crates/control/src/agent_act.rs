@@ -14,6 +14,7 @@ use super::run_request::StartSpec;
 
 /// The modules of a program, in the form in which the client sends them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "as", rename_all = "snake_case")]
 pub enum GivenModules {
     /// The modules as an archive.
@@ -35,6 +36,7 @@ pub enum GivenModules {
 
 /// The state that a user saw before endowing a definition. If it has changed, the daemon refuses the endowment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeenEndowment {
     /// The number of acts on the definition so far.
     pub done: u64,
@@ -51,6 +53,7 @@ pub struct SeenEndowment {
 /// An act of an agent. Some acts need resources outside the store: stored bytes, a worker file, a secret to seal, a
 /// random token. Those acts have variants of their own. All others are acts of the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentAct {
     /// Changes names.

@@ -7,6 +7,7 @@ use resource::Endowment;
 
 /// A user's answer to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "answered", rename_all = "snake_case")]
 pub enum AnswerInput {
     /// The object of one of the user's names.
@@ -49,6 +50,7 @@ pub enum AnswerInput {
 
 /// A user's entry in a field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "written", rename_all = "snake_case")]
 pub enum FieldInput {
     /// Text, for a field that is secret or takes a capability: the secret itself, or a pet name.

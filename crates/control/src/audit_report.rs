@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The state of an event log at some time. A user who stores an anchor elsewhere can check later whether an earlier
 /// event was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anchor {
     /// The number of the last event.
     pub seq: u64,
@@ -33,6 +34,7 @@ impl std::str::FromStr for Anchor {
 
 /// The result of an audit of an event log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditReport {
     /// The number of events that were checked. These are all events, unless the log has a fault.
     pub events: u64,
@@ -53,6 +55,7 @@ pub struct AuditReport {
 
 /// A fault in an event log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "broken", rename_all = "snake_case")]
 pub enum AuditFault {
     /// An event that does not follow the event before it.

@@ -9,6 +9,7 @@ use resource::{Attenuation, ResourceSpec};
 
 /// A slot of a run, and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlotBinding {
     /// The name of the slot. `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,
@@ -21,6 +22,7 @@ pub struct SlotBinding {
 
 /// The content of a slot: a resource that a user can type, a worker, or another capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "content", rename_all = "snake_case")]
 pub enum SlotContent {
     /// A resource that a person can type after `-e SLOT=`.

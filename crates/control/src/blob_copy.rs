@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A copy of stored bytes that leaves the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Copy {
     /// The bytes, if they are text.
     pub text: Option<String>,
@@ -16,6 +17,7 @@ pub struct Copy {
 
 /// The result of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FreedSpace {
     /// The number of formulas that were collected.
     pub formulas: u64,

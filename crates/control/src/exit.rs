@@ -8,10 +8,12 @@ use kernel::run::Trouble;
 use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Problem;
 use crate::show::lines::{self, Marks};
 
 /// The exit code of a process. The numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// The command succeeded.
@@ -40,6 +42,7 @@ pub enum Exit {
 
 /// The reason why a command failed, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
@@ -50,6 +53,9 @@ pub struct Failure {
     /// Whether everything has been printed already, so that only the exit code is left.
     #[serde(default)]
     pub silent: bool,
+    /// The problem of a frame that the daemon cannot read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Box<Problem>>,
     /// The error that caused the failure. It is not sent to other processes.
     #[serde(skip)]
     pub cause: Cause,
@@ -77,7 +83,7 @@ impl Failure {
     /// Returns a failure without advice.
     pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
         let (message, help) = (Untrusted::new(plain_words(message.into())), String::new());
-        Failure { exit, message, help, silent: false, cause: Cause::default() }
+        Failure { exit, message, help, silent: false, problem: None, cause: Cause::default() }
     }
 
     /// Returns the failure that an error caused, with the error's text as its message. The error is kept as the
@@ -92,6 +98,13 @@ impl Failure {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = help.into();
+        self
+    }
+
+    /// Returns the same failure with the problem of a frame.
+    #[must_use]
+    pub fn problem(mut self, problem: Problem) -> Failure {
+        self.problem = Some(Box::new(problem));
         self
     }
 

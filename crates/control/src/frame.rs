@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use framing::Frames;
+use framing::{FrameBytes, FrameError, Frames};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,6 +26,31 @@ pub fn write<T: Serialize>(to: &mut impl Write, frame: &T) -> io::Result<()> {
 /// When the connection was closed inside a frame, or the bytes are no valid frame.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
     Ok(FRAMES.read(from)?)
+}
+
+/// Reads the bytes of one frame, which need not be a message. Returns `None` if the connection was closed between
+/// frames.
+///
+/// # Errors
+/// When the connection was closed inside a frame, or the frame is too long. Then [`skip`] leads to the next frame.
+pub fn read_bytes(from: &mut impl Read) -> Result<Option<FrameBytes>, FrameError> {
+    FRAMES.read_bytes(from)
+}
+
+/// Skips the bytes of a frame that is too long.
+///
+/// # Errors
+/// When the connection was closed inside the frame.
+pub fn skip(from: &mut impl Read, bytes: u64) -> io::Result<()> {
+    framing::skip(from, bytes)
+}
+
+/// Returns a message as the JSON of a frame. Its memory is wiped when it is freed.
+///
+/// # Errors
+/// When the message has no JSON form, or is longer than the limit.
+pub(crate) fn encode<T: Serialize>(frame: &T) -> Result<FrameBytes, FrameError> {
+    FRAMES.encode_body(frame)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub const PARTS: &[(&str, &str)] = &[
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HealthCheck {
     /// The stable name of the check.
     pub id: String,
@@ -31,6 +32,7 @@ pub struct HealthCheck {
 
 /// The report about saving a run as a worker with a test, or about a preview of that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SaveReport {
     /// The absolute paths of the files.
     pub files: Vec<String>,

@@ -10,6 +10,7 @@ use crate::view::{GrantRow, ObjectView};
 
 /// A short description of a formula, as an agent knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormulaSummary {
     /// The formula.
     pub id: FormulaId,
@@ -44,6 +45,7 @@ impl FormulaSummary {
 
 /// A reference between formulas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reference {
     /// The role of the reference in the formula that contains it.
     pub label: String,
@@ -53,6 +55,7 @@ pub struct Reference {
 
 /// A formula with its references, and with the formulas that refer to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormulaView {
     /// The content of the formula.
     pub thing: ObjectView,
@@ -73,6 +76,7 @@ pub struct FormulaView {
 
 /// A grant with its usage, and with the grants that end with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GrantView {
     /// The grant.
     pub row: GrantRow,
@@ -98,6 +102,7 @@ pub struct GrantView {
 
 /// Code that holds or held a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodeHolder {
     /// The formula of the code.
     pub id: FormulaId,
@@ -107,6 +112,7 @@ pub struct CodeHolder {
 
 /// A call through a grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Use {
     /// The step that proposed the call, or `None` if no run's journal contains it.
     pub at: Option<StepRef>,
@@ -126,6 +132,7 @@ pub struct Use {
 
 /// A part of a store as a graph: the formulas that can be reached from an agent's names, grants and open runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Graph {
     /// The formulas. The first is the starting point of the graph.
     pub nodes: Vec<Node>,
@@ -142,6 +149,7 @@ pub struct Graph {
 
 /// A formula in a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
     /// The formula.
     pub id: FormulaId,
@@ -169,6 +177,7 @@ fn is_none(more: &usize) -> bool {
 
 /// The kind of a link between formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
     /// The first formula has a name for the second.
@@ -181,6 +190,7 @@ pub enum LinkKind {
 
 /// A link from one formula to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
     /// The index of the node at which the link begins.
     pub from: usize,
@@ -201,6 +211,7 @@ pub struct Link {
 /// A holder of both a secret or private data and a way out of this machine. The holder has access itself, or can ask
 /// other holders that have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Risk {
     /// The index of the holder's node.
     pub holder: usize,

@@ -5,6 +5,7 @@ use vault::Secret;
 
 /// A client's act on logins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum LoginAct {
     /// Prepares a login, and returns the address for the browser.
@@ -38,6 +39,7 @@ pub enum LoginAct {
 
 /// The answer to an act on logins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "login", rename_all = "snake_case")]
 pub enum LoginAnswer {
     /// A login that waits for the person in the browser.
@@ -67,6 +69,7 @@ pub enum LoginAnswer {
 
 /// A login, without its tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoginRow {
     /// The address of the server.
     pub server: String,

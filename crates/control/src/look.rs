@@ -7,6 +7,7 @@ use super::narrow::Narrowing;
 
 /// A query of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum Look {
     /// The names in a directory. Without a path, they are the agent's own names.

@@ -10,6 +10,7 @@ pub const MAX_PAGE_MESSAGES: usize = 1000;
 
 /// The selection of messages for a list, and the form of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "list", rename_all = "snake_case")]
 pub enum MessageFilter {
     /// The messages of an agent's mailbox, one by one. The answer is `mailbox`.
@@ -44,6 +45,7 @@ pub enum MessageFilter {
 
 /// The order of a list of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// The oldest message comes first.
@@ -55,6 +57,7 @@ pub enum Order {
 
 /// The bounds of one page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PageBounds {
     /// The last message before the page, in the order of the list. The first page has none.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The list that `almoner models` shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelList {
     /// The models that can be used. The default model comes first.
     pub can_ask: Vec<KnownModel>,
@@ -38,6 +39,7 @@ pub struct ModelList {
 
 /// A model that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnownModel {
     /// The text with which a person names the model.
     pub model: String,
@@ -47,6 +49,7 @@ pub struct KnownModel {
 
 /// A model that runs on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LocalModel {
     /// The name of the model after `local:`.
     pub name: String,
@@ -64,6 +67,7 @@ pub struct LocalModel {
 
 /// A vendor of models, with the variables for its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VendorKey {
     /// The name of the vendor in references to models.
     pub name: String,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The restrictions of an object, as a user writes them. An empty text is no restriction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Narrowing {
     /// The methods that stay. With `None`, all present methods stay.
@@ -29,6 +30,7 @@ pub struct Narrowing {
 
 /// A method of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
     /// The name of the method.
     pub name: String,
@@ -67,6 +69,7 @@ const OTHERS: &str = "every other method that it has";
 
 /// An object with its possible restrictions, and the result of applying some of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Narrowable {
     /// The formula of the object.
     pub id: FormulaId,

@@ -14,6 +14,7 @@ use super::narrow::{self, Method};
 
 /// An object and its powers, shown to the user before the object is handed on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Powers {
     /// The reader's name for the object, and its description.
     pub called: FormulaSummary,
@@ -66,6 +67,7 @@ impl Powers {
 
 /// The present or planned content of a slot, as the user sees it before and after the approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlotFill {
     /// The user's name for the content, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +113,7 @@ impl SlotFill {
 
 /// A user's additions when approving a worker that a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalExtras {
     /// The contents of slots that are not given by one of the user's names.
     #[serde(default)]
@@ -132,6 +135,7 @@ pub struct ApprovalExtras {
 
 /// A preview of a worker with the user's additions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExtrasPreview {
     /// The worker, with the edited text.
     pub making: WorkerPreview,

@@ -9,6 +9,7 @@ pub use super::run_request::{
 };
 use super::sent_request::SentRequest;
 pub use super::status::{CodeCount, Plan, PlannedDocument, PlannedMethod, PlannedSlot, StalledRun, Status};
+pub use super::version::VERSION;
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
@@ -45,16 +46,14 @@ use crate::show::card::Card;
 use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
-/// The version of this protocol. A client and a daemon must have the same version.
-pub const VERSION: u32 = 16;
-
 /// The environment variables of a client that models need, by name.
 pub type ClientKeys = BTreeMap<String, String>;
 
 /// The first message of a client.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
-    /// The client's [`VERSION`].
+    /// The client's [`VERSION`]. The daemon answers in the form of this version.
     pub version: u32,
     /// The client's build. A newer client asks an older daemon to stop, so that a new daemon can start.
     pub build: String,
@@ -65,6 +64,7 @@ pub struct Hello {
 
 /// A request, with the agent on whose behalf it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnBehalf {
     /// The agent, as a name path from the store's own host. `None` means that host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,6 +77,7 @@ pub struct OnBehalf {
 /// A client's request. Runs, messages and events are those of the agent on whose behalf the client asks. An agent
 /// that is no host may only use `act`, `look`, `pass` and the listing of its mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
     /// The status of the daemon.
@@ -422,6 +423,7 @@ pub enum Request {
 
 /// A one-use token for the gateway. It is shown once and not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pass {
     /// The address to which clients connect.
     pub url: String,
@@ -450,6 +452,7 @@ impl Request {
 
 /// A response of the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "response", content = "body", rename_all = "snake_case")]
 pub enum Response {
     /// The acceptance of the client's hello.
@@ -616,6 +619,7 @@ pub enum Response {
 
 /// The operator's policies that are in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyFile {
     /// The path of the policy file, whether or not the file exists.
     pub path: String,
@@ -657,6 +661,7 @@ pub struct ManagedPolicies {
 
 /// One policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyRow {
     /// The name of the policy.
     pub name: String,
@@ -678,6 +683,7 @@ pub struct PolicyRow {
 
 /// A run and its unfinished descendants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Family {
     /// The requested run and its unfinished descendants, oldest first.
     pub members: Vec<Run>,

@@ -12,6 +12,7 @@ use resource::Endowment;
 
 /// A run that a person starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRequest {
     /// The command as the person gave it.
     pub text: Untrusted,
@@ -28,6 +29,7 @@ pub struct RunRequest {
 
 /// A worker file as text, with everything that its definition reads from the directory of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerSource {
     /// The worker's name.
     pub name: String,
@@ -50,6 +52,7 @@ pub struct WorkerSource {
 /// The default hands over nothing: one execution without inputs, documents or endowments. Any model may process it,
 /// the default model is chosen, and the limits are those of the worker file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct StartSpec {
     /// The named inputs, as a JSON object.
@@ -87,6 +90,7 @@ pub struct StartSpec {
 
 /// The shape of a run: one execution, a conversation or many executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum StartShape {
     /// One execution over the whole input.
@@ -110,6 +114,7 @@ fn default_waiting() -> u32 {
 
 /// The model that a run asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "model", content = "is", rename_all = "snake_case")]
 pub enum ModelChoice {
     /// The model that is used if none is named.
@@ -137,6 +142,7 @@ pub const TALKER: &str = "---\ndescription: Talks with you.\nattachments: { max:
 
 /// A document that a person hands to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "document", rename_all = "snake_case")]
 pub enum Document {
     /// A file on this machine, by its absolute path.

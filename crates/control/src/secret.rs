@@ -6,6 +6,7 @@ use vault::{Protection, Secret};
 
 /// A client's act on the vault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum SecretAct {
     /// The state of the vault and the list of its secrets.
@@ -45,6 +46,7 @@ pub enum SecretAct {
 
 /// The secrets that a change may affect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SecretScope {
     /// Any secret, existing or new.
@@ -55,6 +57,7 @@ pub enum SecretScope {
 
 /// The protection of the vault's key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "key", rename_all = "snake_case")]
 pub enum KeyChoice {
     /// The key is in the keyring.
@@ -70,6 +73,7 @@ pub enum KeyChoice {
 
 /// The vault as it is shown, without values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultView {
     /// The protection of the key, or `None` if there is no vault yet.
     pub protection: Option<Protection>,
@@ -83,6 +87,7 @@ pub struct VaultView {
 
 /// A secret as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretRow {
     /// The name of the secret.
     pub name: String,

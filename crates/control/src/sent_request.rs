@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A request to a model, as the daemon sent it to the model's server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SentRequest {
     /// The number of the request among the run's requests, from 1.
     pub number: u64,

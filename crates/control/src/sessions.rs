@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 /// An act on sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum SessionAct {
     /// Lists the sessions.
@@ -22,6 +23,7 @@ pub enum SessionAct {
 
 /// The session of one browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionRow {
     /// The number of the session.
     pub number: u64,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The status of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// The process identifier of the daemon.
     pub pid: u32,
@@ -37,6 +38,7 @@ pub struct Status {
 
 /// A run of which a part has stalled: the run itself, or runs that it has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StalledRun {
     /// The run that the user has started.
     pub run: RunNumber,
@@ -67,6 +69,7 @@ impl StalledRun {
 
 /// The number of pieces of code that have not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodeCount {
     /// The number that have a heap, or are about to get one.
     pub running: usize,
@@ -85,6 +88,7 @@ impl CodeCount {
 
 /// The plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The worker's name.
     pub worker: String,
@@ -120,6 +124,7 @@ pub struct Plan {
 
 /// The planned content of a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedSlot {
     /// The name of the slot, after the names of the slots of workers that contain it.
     pub slot: String,
@@ -141,6 +146,7 @@ pub struct PlannedSlot {
 
 /// A method that would be granted to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedMethod {
     /// The name of the method.
     pub name: String,
@@ -167,6 +173,7 @@ impl PlannedMethod {
 
 /// A document that would be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedDocument {
     /// The path of the document, or its name if it is no local file.
     pub path: Untrusted,

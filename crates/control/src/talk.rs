@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A conversation in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChatRow {
     /// The run of the conversation, without its inputs.
     pub run: Run,
@@ -21,6 +22,7 @@ pub struct ChatRow {
 
 /// A worker with which a user can have a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Talker {
     /// The name of the worker in its file.
     pub name: String,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The status of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
     /// The message needs an answer.
@@ -20,6 +21,7 @@ pub enum MessageStatus {
 
 /// A part of a mailbox, identified by one of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxPart {
     /// The thread of this message.
@@ -30,6 +32,7 @@ pub enum MailboxPart {
 
 /// A message in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line {
     /// The message.
     #[serde(flatten)]
@@ -41,6 +44,7 @@ pub struct Line {
 
 /// A call that an approval asks about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskedCall {
     /// The effect of the call on the world.
     pub effect: Effect,
@@ -54,6 +58,7 @@ pub struct AskedCall {
 
 /// A thread: messages that answer one another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thread {
     /// The first message of the thread. Messages that need an answer are listed elsewhere, and dismissed ones are
     /// left out.
@@ -64,6 +69,7 @@ pub struct Thread {
 
 /// The open messages of one sender. The sender is an agent, or a run with its descendants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asker {
     /// The newest messages of the sender, newest first.
     pub lines: Vec<Line>,
@@ -78,6 +84,7 @@ pub struct Asker {
 
 /// A page of mail in threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadPage {
     /// The messages that need an answer, by sender. The sender of the newest message comes first.
     pub open: Vec<Asker>,

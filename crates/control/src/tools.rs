@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The tools of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolTable {
     /// The user's name for the server.
     pub server: String,
@@ -18,6 +19,7 @@ pub struct ToolTable {
 
 /// One tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolRow {
     /// The server's name for the tool.
     pub name: Untrusted,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The report about a run's changes that were undone or applied, or about a preview of that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UndoReport {
     /// The run.
     pub run: RunNumber,
@@ -24,6 +25,7 @@ pub struct UndoReport {
 
 /// A file or directory that a run changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UndoEntry {
     /// The absolute path of the file or directory.
     pub path: Untrusted,
@@ -39,6 +41,7 @@ pub struct UndoEntry {
 
 /// The outcome of an undo, or of applying a staged copy, for one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum UndoState {
     /// The change would be made.
@@ -61,6 +64,7 @@ pub enum UndoState {
 
 /// The changes of a run in its staged copies, as one diff.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diff {
     /// The run.
     pub run: RunNumber,
@@ -73,6 +77,7 @@ pub struct Diff {
 
 /// The change of a run at one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileDiff {
     /// The path, and the state of its change.
     #[serde(flatten)]
@@ -92,6 +97,7 @@ pub struct FileDiff {
 
 /// The kind of a run's change at one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "became", rename_all = "snake_case")]
 pub enum FileChange {
     /// The path did not exist before.
@@ -114,6 +120,7 @@ pub enum FileChange {
 
 /// The parts of one file's diff that are to be applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
     /// The file's absolute path.
     pub path: String,

@@ -14,6 +14,7 @@ use crate::powers::Powers;
 
 /// A grant, as its giver sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GrantRow {
     /// The grant.
     #[serde(flatten)]
@@ -30,6 +31,7 @@ pub struct GrantRow {
 
 /// A name in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NameRow {
     /// The name.
     pub name: String,
@@ -43,6 +45,7 @@ pub struct NameRow {
 
 /// A page of the names in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamePage {
     /// The names.
     pub rows: Vec<NameRow>,
@@ -54,6 +57,7 @@ pub struct NamePage {
 
 /// The object of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObjectView {
     /// The formula of the object, if the object is one.
     pub id: Option<FormulaId>,
@@ -71,6 +75,7 @@ pub struct ObjectView {
 
 /// The state of a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "promise", rename_all = "snake_case")]
 pub enum PromiseState {
     /// The promise is not settled yet.
@@ -89,6 +94,7 @@ pub enum PromiseState {
 
 /// A message in full, as its reader sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageView {
     /// The message.
     pub letter: MailboxEntry,
@@ -116,6 +122,7 @@ pub struct MessageView {
 
 /// A result that is withheld because it carries capabilities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Withheld {
     /// The reader's name for the recipient.
     pub to: String,
@@ -129,6 +136,7 @@ pub struct Withheld {
 
 /// A slot or a field, as a user sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldSpec {
     /// The name of the slot or field.
     pub name: String,
@@ -148,6 +156,7 @@ pub struct FieldSpec {
 
 /// A page of the journal of endowed code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodePage {
     /// The code.
     pub eval: FormulaId,
@@ -162,6 +171,7 @@ pub struct CodePage {
 
 /// An object of an agent that can be picked as a capability, by one of the agent's names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PickRow {
     /// The name, with `/` between directories.
     pub path: String,
@@ -193,6 +203,7 @@ pub struct PickRow {
 
 /// The relation of an object to a requested kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// The object is of the requested kind, or has the requested interface.
@@ -232,6 +243,7 @@ impl PickRow {
 
 /// A program that a message proposes, as a user examines it before endowing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramProposal {
     /// The hash of exactly the parts that are shown and would run: the text, the included files and the slots.
     pub digest: String,
@@ -265,6 +277,7 @@ pub struct ProgramProposal {
 
 /// The outcome of one endowment of a definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndowedView {
     /// The time of the endowment, in milliseconds since 1970.
     pub at_ms: i64,
@@ -291,6 +304,7 @@ pub struct EndowedView {
 
 /// A slot of a program that is proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProposedSlot {
     /// The name of the slot.
     pub name: String,
@@ -320,6 +334,7 @@ pub struct ProposedSlot {
 
 /// The coverage of an analysis: the part of a slot's use that the analysis finds in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisCoverage {
     /// The complete use was found.

@@ -48,6 +48,10 @@ const LAW_CASES: (&str, &str) = ("ALMONER_LAW_CASES", "10000");
 /// check.
 const QUIRK_SECONDS: (&str, &str) = ("ALMONER_QUIRK_SECONDS", "600");
 
+/// Names the variable that says how many requests are made from the schema of the protocol, and its value in the deep
+/// check.
+const PROTOCOL_ROUNDS: (&str, &str) = ("ALMONER_PROTOCOL_ROUNDS", "10000");
+
 pub(super) type Phase = (&'static str, fn(&Check) -> Result<PhaseOutcome>);
 
 /// The name of the phase that plays the simulation.
@@ -306,7 +310,7 @@ fn tests(check: &Check) -> Result<PhaseOutcome> {
     let omitted = check.sample.omitted_tests().unwrap_or("none()");
     command.args(["--filterset", &format!("({chosen}) - {omitted}")]);
     check.sample.apply(&mut command);
-    for (name, value) in [LAW_CASES, QUIRK_SECONDS] {
+    for (name, value) in [LAW_CASES, QUIRK_SECONDS, PROTOCOL_ROUNDS] {
         if check.profile == "deep" && std::env::var_os(name).is_none() {
             command.env(name, value);
         }

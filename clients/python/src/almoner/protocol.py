@@ -1,11 +1,11 @@
-"""The control protocol, version 16. `generate.py` writes this file; do not edit it."""
+"""The control protocol, version 17. `generate.py` writes this file; do not edit it."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 
 #: The version of the protocol that this module describes.
-PROTOCOL_VERSION = 16
+PROTOCOL_VERSION = 17
 
 
 def _some(**fields: Any) -> Dict[str, Any]:
@@ -2022,8 +2022,7 @@ class ExtrasPreview(TypedDict):
     grants: List[List[Union[str, SlotFill]]]
 
 
-class Failure(TypedDict):
-    """The reason why a command failed, and advice."""
+class _FailureRequired(TypedDict):
     #: The exit code.
     exit: Exit
     #: The reason, in one sentence.
@@ -2032,6 +2031,12 @@ class Failure(TypedDict):
     help: str
     #: Whether everything has been printed already, so that only the exit code is left.
     silent: bool
+
+
+class Failure(_FailureRequired, total=False):
+    """The reason why a command failed, and advice."""
+    #: The problem of a frame that the daemon cannot read.
+    problem: Optional[Problem]
 
 
 class Family(TypedDict):
@@ -2445,7 +2450,7 @@ class HeapReference(TypedDict):
 
 class Hello(TypedDict):
     """The first message of a client."""
-    #: The client's [`VERSION`].
+    #: The client's [`VERSION`]. The daemon answers in the form of this version.
     version: int
     #: The client's build. A newer client asks an older daemon to stop, so that a new daemon can start.
     build: str
@@ -4134,6 +4139,75 @@ class Powers(_PowersRequired, total=False):
     limits: List[str]
     #: The reason why the object cannot be used any more, if so.
     ended: Optional[Untrusted]
+
+
+class ProblemVersion(TypedDict):
+    """The daemon does not serve the version of the client. The client may send another hello."""
+    problem: Literal['version']
+    #: The version of the client.
+    version: int
+    #: The versions that the daemon serves, newest first.
+    served: List[int]
+
+
+class ProblemTooLong(TypedDict):
+    """The frame is longer than the limit. The daemon skips its bytes."""
+    problem: Literal['too_long']
+    #: The length of the frame.
+    bytes: int
+    #: The limit.
+    max_bytes: int
+
+
+class ProblemNotUtf8(TypedDict):
+    """The bytes of the frame are not UTF-8."""
+    problem: Literal['not_utf8']
+    #: The number of bytes before the first wrong one.
+    at: int
+
+
+class ProblemNotJson(TypedDict):
+    """The text of the frame is not JSON."""
+    problem: Literal['not_json']
+    #: The line of the fault, from 1.
+    line: int
+    #: The column of the fault, in bytes from 1.
+    column: int
+
+
+class ProblemTooDeep(TypedDict):
+    """The JSON is nested too deeply."""
+    problem: Literal['too_deep']
+
+
+class ProblemUnknownRequest(TypedDict):
+    """The daemon knows no request of this name."""
+    problem: Literal['unknown_request']
+    #: The name.
+    request: Untrusted
+
+
+class ProblemUnknownField(TypedDict):
+    """The daemon does not know a field of the request."""
+    problem: Literal['unknown_field']
+    #: The path of the field, as `spec.documents[0].pathh`.
+    field: Untrusted
+
+
+class ProblemMissingField(TypedDict):
+    """A field is missing."""
+    problem: Literal['missing_field']
+    #: The name of the field.
+    field: Untrusted
+
+
+class ProblemWrongField(TypedDict):
+    """A field has a value of another type or form, or occurs twice."""
+    problem: Literal['wrong_field']
+
+
+#: The reason why the daemon cannot read a frame. The connection stays open.
+Problem = Union["ProblemVersion", "ProblemTooLong", "ProblemNotUtf8", "ProblemNotJson", "ProblemTooDeep", "ProblemUnknownRequest", "ProblemUnknownField", "ProblemMissingField", "ProblemWrongField"]
 
 
 class Program(TypedDict):

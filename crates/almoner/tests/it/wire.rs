@@ -25,6 +25,13 @@ pub(crate) fn hello() -> Json {
 /// One connection to `control.sock`.
 pub(crate) struct Control(UnixStream);
 
+impl From<UnixStream> for Control {
+    fn from(stream: UnixStream) -> Control {
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        Control(stream)
+    }
+}
+
 impl Control {
     /// Opens a connection without sending anything over it.
     pub(crate) fn silent(home: &TestHome) -> Control {
@@ -44,6 +51,11 @@ impl Control {
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
         self.0.write_all(&[&length[..], bytes].concat())
+    }
+
+    /// Sends bytes that are no frame.
+    pub(crate) fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
     }
 
     /// Returns the next frame; an error at the end.

@@ -12,4 +12,5 @@
 #[allow(dead_code, reason = "the tests of passable use the rest")]
 mod arbitrary;
 mod laws;
+mod protocol;
 mod schemas;

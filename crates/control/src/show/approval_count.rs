@@ -7,6 +7,7 @@ use super::lines::{self, Marks};
 
 /// The number of times that a person was asked about a method of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalCount {
     /// The slot, as the worker that asks now names it.
     pub slot: String,
@@ -30,6 +31,7 @@ pub struct ApprovalCount {
 
 /// A rule that would end the questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "instead", rename_all = "snake_case")]
 pub enum RuleSuggestion {
     /// A rule for the option `--allow` of the next run.

@@ -24,6 +24,7 @@ const MAX_SHOWN: usize = 5;
 
 /// The open approvals of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatchAsks {
     /// The batch.
     pub batch: RunNumber,
@@ -38,6 +39,7 @@ pub struct BatchAsks {
 
 /// An open approval of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ItemAsk {
     /// The message.
     pub message: MessageNumber,

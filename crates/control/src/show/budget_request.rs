@@ -13,6 +13,7 @@ use super::usage;
 
 /// A run's request for more budget, as its card shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetRequest {
     /// The limit that was reached, as text.
     pub why: Untrusted,

@@ -36,6 +36,7 @@ const SHORT: usize = 400;
 
 /// An approval with everything that it would permit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Card {
     /// The message's number.
     pub number: MessageNumber,
@@ -66,6 +67,7 @@ pub struct Card {
 
 /// One proposal on a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CardEntry {
     /// The step that proposed the call.
     pub step: StepRef,
@@ -120,6 +122,7 @@ pub struct CardEntry {
 
 /// The times of a call with an unknown outcome, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOff {
     /// The time at which the call began.
     pub began_ms: i64,
@@ -129,6 +132,7 @@ pub struct CutOff {
 
 /// A worker that a call makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerPreview {
     /// The digest of the worker's text.
     pub digest: String,
@@ -171,6 +175,7 @@ impl WorkerPreview {
 
 /// A slot of a worker that a call makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MadeSlot {
     /// The name of the slot.
     pub name: String,
@@ -189,6 +194,7 @@ pub struct MadeSlot {
 
 /// A dependency of a call that has changed since the call was approved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedDependency {
     /// The kind and the name of the dependency.
     pub what: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// One link of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// The subject: a file, a step, a message, a grant, a command.
     pub what: String,

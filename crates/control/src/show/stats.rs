@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 /// Statistics about the outcomes of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// The numbers of runs, by their state.
     pub runs: Runs,
@@ -31,6 +32,7 @@ pub struct Stats {
 
 /// The calls of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelStats {
     /// The model, by the name under which it was called.
     pub model: String,
@@ -41,6 +43,7 @@ pub struct ModelStats {
 
 /// The outcomes of the runs of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerStats {
     /// The name of the worker.
     pub worker: String,
@@ -52,6 +55,7 @@ pub struct WorkerStats {
 
 /// The numbers of runs, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runs {
     /// The number of runs with a result.
     pub done: u64,
@@ -76,6 +80,7 @@ impl Runs {
 
 /// The calls of models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelCalls {
     /// The number of answered calls.
     pub calls: u64,
@@ -95,6 +100,7 @@ pub struct ModelCalls {
 
 /// The outcomes of calls of capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calls {
     /// The number of proposed calls.
     pub proposed: u64,
@@ -110,6 +116,7 @@ pub struct Calls {
 
 /// The number of calls to which a rule objected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rule {
     /// The rule, as `gate/rule`.
     pub rule: String,
@@ -138,6 +145,7 @@ impl ModelCalls {
 
 /// The approvals that users were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Approvals {
     /// The number of approved calls.
     pub approved: u64,
@@ -151,6 +159,7 @@ pub struct Approvals {
 
 /// The repairs by models after the refusal of a call. They are counted in turns of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repairs {
     /// The number of turns in which a call was refused or rejected.
     pub turns: u64,

@@ -19,6 +19,7 @@ const MAX_DOCUMENTS: usize = 5;
 
 /// The words with which a run began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
     /// The run.
     pub run: RunNumber,
@@ -42,6 +43,7 @@ pub struct Task {
 
 /// The giver of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskGiver {
     /// The user.

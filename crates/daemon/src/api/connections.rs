@@ -1,7 +1,7 @@
 //! The connections of clients: their acceptance, and one thread for each.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader, Read, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,8 +15,10 @@ use super::{acts, dispatch};
 use crate::queries::runs;
 use crate::state::{damage, surface};
 use control::exit::{Exit, Failure};
-use control::frame;
-use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
+use control::protocol::{Request, Response};
+use control::version::{SERVED, ServedVersion};
+use control::{frame, frame_reading};
+use framing::FrameError;
 use kernel::event::Surface;
 use store::LeftOut;
 
@@ -103,10 +105,15 @@ impl Server {
 
     /// Sends the client the warning that the store is damaged, if it is. `left_out` has the rows that the answers to
     /// this client have left out so far.
-    fn warn(&self, stream: &mut UnixStream, left_out: &mut LeftOut) -> io::Result<()> {
+    fn warn(
+        &self,
+        stream: &mut UnixStream,
+        version: &ServedVersion,
+        left_out: &mut LeftOut,
+    ) -> io::Result<()> {
         left_out.add(store::take_left_out());
         match damage::warning(&self.services.daemon, left_out) {
-            Some(warning) => frame::write(stream, &Response::Warning(warning)),
+            Some(warning) => write(stream, version, Response::Warning(warning)),
             None => Ok(()),
         }
     }
@@ -117,15 +124,11 @@ impl Server {
             return Ok(());
         }
         let mut reader = BufReader::new(stream.try_clone()?);
-        let Some(hello) = frame::read::<Hello>(&mut reader)? else { return Ok(()) };
-        if hello.version != VERSION {
-            let failure = Failure::new(
-                Exit::Conflict,
-                format!("the daemon speaks version {VERSION}, this client version {}", hello.version),
-            );
-            let help = format!("stop the daemon (process {}) and try again", std::process::id());
-            return frame::write(&mut stream, &Response::Failed(failure.help(help)));
-        }
+        // A client whose hello is refused may send another one, of another version.
+        let read_hello = |bytes: &[u8]| frame_reading::read_hello(bytes).map_err(name_process);
+        let Some((hello, version)) = read(&mut reader, &mut stream, None, read_hello)? else {
+            return Ok(());
+        };
         self.services.daemon.keys.add_vendor_keys(&hello.keys);
         // If the store cannot be read, the requests that need it report the failure.
         let waiting = runs::waiting_count(&self.services.daemon).unwrap_or(0);
@@ -134,32 +137,31 @@ impl Server {
             waiting,
             files: config::file_view::file_view(),
         };
-        frame::write(&mut stream, &welcome)?;
+        write(&mut stream, version, welcome)?;
         // The rows that only the welcome left out do not count.
         let _ = store::take_left_out();
         let mut left_out = LeftOut::default();
         loop {
-            let asked = match frame::read::<OnBehalf>(&mut reader) {
-                Ok(Some(asked)) => asked,
-                Ok(None) => return Ok(()),
-                Err(e) if e.kind() == io::ErrorKind::InvalidData => {
-                    let failure = Failure::new(Exit::Usage, format!("this is no request: {e}"));
-                    return frame::write(&mut stream, &Response::Failed(failure));
-                }
-                Err(e) => return Err(e),
+            let read_request = |bytes: &[u8]| frame_reading::read_request(bytes, version);
+            let Some(asked) = read(&mut reader, &mut stream, Some(version), read_request)? else {
+                return Ok(());
             };
             if let Request::Follow { after, text } = asked.request {
                 let name = asked.agent.as_deref();
                 let services = acts::agent(&self.services.daemon, name)
                     .and_then(|agent| self.services.for_agent(agent, name));
-                self.warn(&mut stream, &mut left_out)?;
-                return match services {
-                    Ok(services) => follow(&services.daemon, &mut SocketFollower(&mut stream), after, text),
+                self.warn(&mut stream, version, &mut left_out)?;
+                match services {
+                    Ok(services) => {
+                        let mut follower = SocketFollower { stream: &mut stream, version };
+                        return follow(&services.daemon, &mut follower, after, text);
+                    }
                     Err(failure) => {
                         let failure = damage::unsure(&self.services.daemon, failure);
-                        frame::write(&mut stream, &Response::Failed(failure))
+                        write(&mut stream, version, Response::Failed(failure))?;
+                        continue;
                     }
-                };
+                }
             }
             let stop = asked.request == Request::Stop;
             let response =
@@ -167,12 +169,12 @@ impl Server {
             // A stop request that was refused does not stop the daemon.
             let stop = stop && response.is_ok();
             let response = response.unwrap_or_else(Response::Failed);
-            self.warn(&mut stream, &mut left_out)?;
-            let written = match frame::write(&mut stream, &response) {
+            self.warn(&mut stream, version, &mut left_out)?;
+            let written = match write(&mut stream, version, response) {
                 // In this case, no byte of the response has been sent.
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {
                     let failure = Failure::new(Exit::Failure, "the answer is too long to be sent");
-                    frame::write(&mut stream, &Response::Failed(failure.help("ask for less at once")))
+                    write(&mut stream, version, Response::Failed(failure.help("ask for less at once")))
                 }
                 written => written,
             };
@@ -185,25 +187,73 @@ impl Server {
     }
 }
 
+/// Reads the next frame that `parse` accepts. Returns `None` at the end of the connection. The client gets the failure
+/// for each other frame, in the form of its version if that is known, and may then send the next one.
+fn read<T>(
+    reader: &mut impl Read,
+    stream: &mut UnixStream,
+    version: Option<&ServedVersion>,
+    parse: impl Fn(&[u8]) -> Result<T, Failure>,
+) -> io::Result<Option<T>> {
+    // A client of unknown version gets the form of the newest one, which names the problem.
+    let [newest, ..] = &SERVED;
+    let version = version.unwrap_or(newest);
+    loop {
+        match frame::read_bytes(reader) {
+            Ok(None) => return Ok(None),
+            Ok(Some(bytes)) => match parse(&bytes) {
+                Ok(frame) => return Ok(Some(frame)),
+                Err(failure) => write(stream, version, Response::Failed(failure))?,
+            },
+            Err(FrameError::TooLarge { bytes, max_bytes }) => {
+                // The failure comes before the rest of the frame, which may never come: the length of a frame that is
+                // none, such as a line of HTTP, is a large number.
+                let failure = frame_reading::too_long(bytes, max_bytes);
+                write(stream, version, Response::Failed(failure))?;
+                frame::skip(reader, bytes)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Adds the process of the daemon to the failure of a client of another version, which cannot ask the daemon to stop.
+fn name_process(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Conflict => {
+            failure.help(format!("stop the daemon (process {}) and try again", std::process::id()))
+        }
+        _ => failure,
+    }
+}
+
+/// Writes a response in the form of a version.
+fn write(stream: &mut UnixStream, version: &ServedVersion, response: Response) -> io::Result<()> {
+    frame::write(stream, &version.adapt(response))
+}
+
 /// A follower at the other end of a socket.
-struct SocketFollower<'a>(&'a mut UnixStream);
+struct SocketFollower<'a> {
+    stream: &'a mut UnixStream,
+    version: &'static ServedVersion,
+}
 
 impl Follower for SocketFollower<'_> {
     fn send(&mut self, response: Response) -> io::Result<()> {
-        frame::write(self.0, &response)
+        write(self.stream, self.version, response)
     }
 
     fn send_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
         // All responses are sent in one write, so that the follower wakes only once.
         let mut frames = Zeroizing::new(Vec::new());
         for response in responses {
-            frame::write(&mut *frames, &response)?;
+            frame::write(&mut *frames, &self.version.adapt(response))?;
         }
-        self.0.write_all(&frames)
+        self.stream.write_all(&frames)
     }
 
     fn is_closed(&mut self) -> bool {
-        is_closed(self.0)
+        is_closed(self.stream)
     }
 }
 

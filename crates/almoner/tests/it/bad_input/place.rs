@@ -200,6 +200,11 @@ fn daemon_and_client_of_different_versions_refuse_each_other() {
     assert_eq!(answer["response"], "failed");
     assert_eq!(answer["body"]["exit"], "conflict");
     assert!(answer["body"]["help"].as_str().unwrap().contains("stop the daemon"), "{answer}");
+    let served = json!([crate::wire::VERSION, crate::wire::VERSION - 1]);
+    assert_eq!(answer["body"]["problem"], json!({"problem": "version", "version": 0, "served": served}));
+    // The connection stays, and takes the hello of a version that the daemon serves.
+    stream.write_all(&frame(&wire::hello())).unwrap();
+    assert_eq!(receive(&mut stream)["response"], "welcome");
 
     // A client of now and a later daemon, which says so in the same words.
     let home = TestHome::new();
@@ -208,6 +213,7 @@ fn daemon_and_client_of_different_versions_refuse_each_other() {
     let (own, later_one) = (crate::wire::VERSION, crate::wire::VERSION + 1);
     let message = format!("the daemon speaks version {later_one}, this client version {own}");
     later["body"]["message"] = json!(message);
+    later["body"]["problem"]["served"] = json!([later_one + 1, later_one]);
     let daemon = impostor(&socket, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
     check(&said, &["runs"], 8, &[&format!("speaks version {later_one}")], "stop the daemon (process");

@@ -1,0 +1,119 @@
+//! The versions of the protocol that the daemon serves, and all that differs between them.
+//!
+//! A daemon of version N serves clients of N and of N−1, each in the form of its own version. The schema of each version
+//! lies in `docs/protocol`. A change of the protocol takes these steps:
+//!
+//! 1. If the present version was released, raise [`VERSION`], and begin [`SERVED`] with its row. The row of N−2 goes.
+//! 2. Say in the row of N−1 how a response of N looks to a client of N−1, and which requests a daemon of N−1 does not
+//!    understand. Requests of N−1 must stay requests of N.
+//! 3. `cargo xtask schema` writes the schema of N, and the Python client.
+
+use crate::exit::{Exit, Failure};
+use crate::problem::Problem;
+use crate::protocol::{Request, Response};
+
+/// The present version of this protocol.
+pub const VERSION: u32 = 17;
+
+/// A version of the protocol that the daemon serves.
+#[derive(Debug)]
+pub struct ServedVersion {
+    /// The number of the version.
+    pub number: u32,
+    /// Whether the daemon refuses a request with a field that it does not know. Before version 17, it ignored the field.
+    pub refuses_unknown_fields: bool,
+    /// Changes a response of the next version into one of this version.
+    from_next: fn(&mut Response),
+    /// Returns whether a daemon of this version understands all of a request.
+    understands: fn(&Request) -> bool,
+}
+
+/// The versions that the daemon serves, newest first.
+pub static SERVED: [ServedVersion; 2] = [
+    ServedVersion { number: VERSION, refuses_unknown_fields: true, from_next: |_| {}, understands: |_| true },
+    ServedVersion { number: 16, refuses_unknown_fields: false, from_next: to_16, understands: |_| true },
+];
+
+/// Changes a response into one of version 16, in which a failure names no problem.
+fn to_16(response: &mut Response) {
+    if let Response::Failed(failure) | Response::Warning(failure) = response {
+        failure.problem = None;
+    }
+}
+
+impl ServedVersion {
+    /// Returns the served version with this number.
+    ///
+    /// # Errors
+    /// When the daemon does not serve the version. The failure names the versions that it serves.
+    pub fn find(number: u64) -> Result<&'static ServedVersion, Failure> {
+        if let Some(served) = SERVED.iter().find(|served| u64::from(served.number) == number) {
+            return Ok(served);
+        }
+        let served: Vec<u32> = SERVED.iter().map(|served| served.number).collect();
+        let names: Vec<String> = served.iter().map(u32::to_string).collect();
+        let message = format!(
+            "cannot serve a client of version {number}: this daemon serves versions {}",
+            names.join(" and ")
+        );
+        Err(Failure::new(Exit::Conflict, message)
+            .help("`almoner stop`, then try again")
+            .problem(Problem::Version { version: number, served }))
+    }
+
+    /// Checks that a daemon of this version understands all of a request. It would ignore fields that it does not know.
+    ///
+    /// # Errors
+    /// When the request is newer than the version.
+    pub fn check_request(&self, request: &Request) -> Result<(), Failure> {
+        if (self.understands)(request) {
+            return Ok(());
+        }
+        let message = format!("cannot ask the daemon: it is older, and speaks version {}", self.number);
+        Err(Failure::new(Exit::Conflict, message).help("`almoner stop`, then try again"))
+    }
+
+    /// Returns a response in the form of this version.
+    #[must_use]
+    pub fn adapt(&self, mut response: Response) -> Response {
+        for version in &SERVED {
+            (version.from_next)(&mut response);
+            if version.number == self.number {
+                break;
+            }
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_served_in_a_row() {
+        assert_eq!(SERVED[0].number, VERSION);
+        assert!(SERVED.windows(2).all(|pair| pair[0].number == pair[1].number + 1));
+    }
+
+    #[test]
+    fn failure_names_its_problem_from_version_17_on() {
+        let failure = Failure::new(Exit::Usage, "x").problem(Problem::TooDeep);
+        let in_form_of = |version: u64| {
+            let served = ServedVersion::find(version).unwrap();
+            serde_json::to_value(served.adapt(Response::Failed(failure.clone()))).unwrap()
+        };
+        assert_eq!(in_form_of(17)["body"]["problem"]["problem"], "too_deep");
+        assert_eq!(in_form_of(16)["body"].get("problem"), None);
+    }
+
+    #[test]
+    fn other_version_is_refused_with_those_served() {
+        for number in [0, u64::from(VERSION) - 2, u64::from(VERSION) + 1, u64::MAX] {
+            let failure = ServedVersion::find(number).unwrap_err();
+            assert_eq!(failure.exit, Exit::Conflict);
+            let expected = Problem::Version { version: number, served: vec![VERSION, VERSION - 1] };
+            assert_eq!(failure.problem.as_deref(), Some(&expected));
+        }
+    }
+}
