@@ -72,6 +72,8 @@ tables! {
     Bytes = "bytes",
     /// The runs whose effects named a file, by the last part of the file's path and by the run. `why FILE` reads them.
     FileRun = "file_run",
+    /// The moves of directories, each with the records that it changed. The audit reads them.
+    Relocation = "relocation",
 }
 
 /// The owner of a row: the number of an agent's formula.

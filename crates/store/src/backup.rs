@@ -65,14 +65,7 @@ pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupEr
 
 fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
     make_dir(to)?;
-    let database = to.join(place::DATABASE);
-    // The file is made before SQLite opens it, so that its mode never lets others read it. SQLite accepts an empty
-    // file.
-    new_file(&database)?;
-    let source = database::source(&from.join(place::DATABASE))?;
-    let path = database.to_str().ok_or_else(|| StoreFault::Io("the path is not UTF-8".into()))?;
-    source.execute("VACUUM INTO ?1", [path]).map_err(|e| fault::refine(to, fault::from_sqlite(&e)))?;
-    File::open(&database).and_then(|file| file.sync_all()).map_err(failed(&database))?;
+    copy_rows(from, &to.join(place::DATABASE))?;
 
     let shelves = to.join(place::BLOBS);
     make_dir(&shelves)?;
@@ -81,6 +74,17 @@ fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
         copy_blob(blobs, &hash, &shelves)?;
     }
     place::sync_dir(&shelves).and_then(|()| place::sync_dir(to)).map_err(failed(to))
+}
+
+/// Copies the rows of the store in `from` to a new file.
+pub(crate) fn copy_rows(from: &Path, to: &Path) -> Result<(), BackupError> {
+    // The file is made before SQLite opens it, so that its mode never lets others read it. SQLite accepts an empty
+    // file.
+    new_file(to)?;
+    let source = database::source(&from.join(place::DATABASE))?;
+    let path = to.to_str().ok_or_else(|| StoreFault::Io("the path is not UTF-8".into()))?;
+    source.execute("VACUUM INTO ?1", [path]).map_err(|e| fault::refine(to, fault::from_sqlite(&e)))?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(failed(to))
 }
 
 fn copy_blob(blobs: &Blobs, hash: &BlobHash, shelves: &Path) -> Result<(), BackupError> {

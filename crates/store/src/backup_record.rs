@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 256 << 10;
 /// A backup of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupRecord {
-    /// The directory of the backup.
+    /// The file of the backup, or the directory of a copy of the store alone.
     pub path: PathBuf,
     /// The time at which it was complete, in milliseconds since 1970.
     pub made_ms: i64,
@@ -32,7 +32,8 @@ impl BackupRecord {
     /// Returns the newest backup of the store in `dir` that is still there.
     #[must_use]
     pub fn newest(dir: &Path) -> Option<BackupRecord> {
-        read(dir).into_iter().rev().find(|backup| backup.path.join(place::DATABASE).is_file())
+        let is_there = |path: &Path| path.is_file() || path.join(place::DATABASE).is_file();
+        read(dir).into_iter().rev().find(|backup| is_there(&backup.path))
     }
 
     /// Records that a backup was made now.
@@ -61,8 +62,13 @@ pub fn restore_advice(dir: &Path) -> String {
         Some(BackupRecord { path, made_ms }) => {
             let (made, copy) = (kernel::time::shown(made_ms), shell(&path));
             let (here, aside) = (shell(dir), shell(&unused_name(dir, "damaged")));
+            // The line is pasted by a person who wants exactly this store back, so it asks nothing more.
+            let restore = match path.is_file() {
+                true => format!("almoner restore {copy} --store --yes"),
+                false => format!("cp -a {copy} {here}"),
+            };
             format!(
-                "the newest backup is of {made}; restore it with `almoner stop && mv -T {here} {aside} && cp -a {copy} {here}`"
+                "the newest backup is of {made}; restore it with `almoner stop && mv -T {here} {aside} && {restore}`"
             )
         }
         None => format!(
@@ -129,6 +135,15 @@ mod tests {
         fs::rename(&dir, root.join("moved")).unwrap();
         fs::create_dir(&dir).unwrap();
         assert_eq!(BackupRecord::newest(&dir).unwrap().path, copies[18]);
+        // A backup of a whole home is a file, which a command of its own restores.
+        let file = root.join("home.tar.gz");
+        fs::write(&file, "").unwrap();
+        BackupRecord::add(&dir, &file).unwrap();
+        let advice = restore_advice(&dir);
+        assert!(
+            advice.contains(&format!("&& almoner restore {} --store --yes`", file.display())),
+            "{advice}"
+        );
         fs::write(record_path(&dir), "no record").unwrap();
         assert_eq!(BackupRecord::newest(&dir), None);
         assert!(restore_advice(&dir).contains("no backup is known"));

@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use crate::error::OpenError;
+use crate::migration::{self, MigrationReport};
 use crate::place::{self, FILE_MODE};
 use crate::sql::MAX_CACHED_STATEMENTS;
 use crate::{fault, header, schema};
@@ -18,9 +19,17 @@ use crate::{fault, header, schema};
 /// The maximum time to wait for another program's lock on the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the database for the writer, and creates it if the store is new. Also returns whether its structure was
-/// examined, which happens if the last owner ended without closing the store.
-pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<(Connection, bool), OpenError> {
+/// The database of the writer.
+pub(crate) struct WriterDatabase {
+    pub(crate) conn: Connection,
+    /// Whether the structure of the file was examined, which happens if the last owner ended without closing the store.
+    pub(crate) is_sound: bool,
+    /// The migration, if an earlier build wrote the store.
+    pub(crate) migration: Option<MigrationReport>,
+}
+
+/// Opens the database for the writer. A new one is created, and one of an earlier version is migrated.
+pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<WriterDatabase, OpenError> {
     let path = dir.join(place::DATABASE);
     let failed = |error: rusqlite::Error| failure(dir, &path, fault::from_sqlite(&error));
     if !path.exists() {
@@ -41,7 +50,8 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<(Connection, 
     if let Some(pages) = max_pages {
         conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
     }
-    Ok((conn, unclean))
+    let migration = migration::run(dir, &conn)?;
+    Ok(WriterDatabase { conn, is_sound: unclean, migration })
 }
 
 /// Opens a read-only connection for copying the database.
@@ -169,7 +179,7 @@ mod tests {
     fn every_commit_is_synced() {
         let dir = std::env::temp_dir().join(format!("store-settings-{}", std::process::id()));
         let place = place::StoreDirectory::claim(&dir).unwrap();
-        let (conn, _) = writer(&place.dir, None).unwrap();
+        let conn = writer(&place.dir, None).unwrap().conn;
         let value = |pragma: &str| {
             conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, rusqlite::types::Value>(0))
                 .unwrap()

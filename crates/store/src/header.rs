@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::process::geteuid;
 
 use crate::error::OpenError;
-use crate::{place, schema};
+use crate::{migration, place, schema};
 
 /// The mark of a file of this program: "ALMO" at offset 68.
 pub(crate) const APPLICATION: i32 = 0x414c_4d4f;
@@ -65,7 +65,7 @@ pub(crate) fn is_absent_whole(dir: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Checks that the database file and its log are a store of this build. Returns whether the last owner ended without
+/// Checks that the database file and its log are a store that this build opens, or migrates. Returns whether the last owner ended without
 /// closing the store.
 pub(crate) fn recognise(dir: &Path) -> Result<bool, OpenError> {
     let path = &dir.join(place::DATABASE);
@@ -108,7 +108,9 @@ fn identify(dir: &Path, head: &[u8]) -> Result<(), OpenError> {
         return Err(OpenError::Foreign { path: dir.join(place::DATABASE) });
     }
     let dir = dir.to_path_buf();
-    match number(head, 60).cmp(&schema::VERSION) {
+    let version = number(head, 60);
+    match version.cmp(&schema::VERSION) {
+        std::cmp::Ordering::Less if migration::is_known(version) => Ok(()),
         std::cmp::Ordering::Less => Err(OpenError::Earlier { dir }),
         std::cmp::Ordering::Equal => Ok(()),
         std::cmp::Ordering::Greater => Err(OpenError::Newer { dir }),

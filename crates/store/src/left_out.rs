@@ -89,6 +89,7 @@ fn noun(table: Table) -> &'static str {
         Table::Collector => "mark",
         Table::Awaiting => "open message",
         Table::FileRun => "file name",
+        Table::Relocation => "move",
     }
 }
 

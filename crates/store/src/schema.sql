@@ -84,3 +84,8 @@ CREATE TABLE file_run (
     owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
     PRIMARY KEY (owner, key)
 ) WITHOUT ROWID;
+-- The moves of directories, each with the records that it changed. Since version 9.
+CREATE TABLE relocation (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;

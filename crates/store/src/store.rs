@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
@@ -14,12 +15,14 @@ use crate::backup_record::BackupRecord;
 use crate::blob::Blobs;
 use crate::check::{self, Health};
 use crate::damage::DamageLatch;
-use crate::database;
+use crate::database::{self, WriterDatabase};
 use crate::error::{OpenError, ReadError, WriteError};
 use crate::examiner::Examiner;
 use crate::marks::Marks;
+use crate::migration::MigrationReport;
 use crate::place::{self, StoreDirectory};
 use crate::reader::Readers;
+use crate::snapshot::Snapshot;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, Stats, add};
 use crate::writer::{Limits, SharedState, Writer};
@@ -72,13 +75,17 @@ pub struct Store {
     writer: Writer,
     blobs: Arc<Blobs>,
     counters: Arc<Counters>,
+    migration: Option<MigrationReport>,
+    /// The number of snapshots so far, by which their files are told apart.
+    snapshots: AtomicU64,
     place: StoreDirectory,
 }
 
 impl Store {
     /// Opens the store in `dir` and takes ownership of it. If there is no store, one is made.
     ///
-    /// A store that another build wrote is refused, as by [`crate::inspect`], before anything is written. Permissions
+    /// A store of an earlier version is migrated, if there is a way ([`Store::migration`]). Any other store that another
+    /// build wrote is refused, as by [`crate::inspect`], before anything is written. Permissions
     /// that let other users in are tightened (see [`Store::repaired`]). If the last owner ended without closing the
     /// store, the database file is checked first.
     pub fn open(dir: &Path, options: Options) -> Result<Store, OpenError> {
@@ -91,7 +98,7 @@ impl Store {
         let place = StoreDirectory::claim(dir)?;
         let dir = place.dir.as_path();
         empty(&dir.join(place::TEMPORARY))?;
-        let (conn, is_sound) = database::writer(dir, options.max_pages)?;
+        let WriterDatabase { conn, is_sound, migration } = database::writer(dir, options.max_pages)?;
         let latch = Arc::new(DamageLatch::default());
         // The whole file is examined later. Damage at the roots of its tables keeps even the first write away.
         if let Err(fault) = database::check_roots(&conn) {
@@ -113,7 +120,17 @@ impl Store {
             Arc::new(Blobs::new(dir, Arc::clone(&counters), marks, options.quota, Arc::clone(&latch)));
         let file = dir.join(place::DATABASE);
         let examiner = Examiner::start(file, is_sound, options.has_json_rows, Arc::clone(&latch));
-        Ok(Store { _examiner: examiner, latch, readers, writer, blobs, counters, place })
+        Ok(Store {
+            _examiner: examiner,
+            latch,
+            readers,
+            writer,
+            blobs,
+            counters,
+            migration,
+            snapshots: AtomicU64::new(0),
+            place,
+        })
     }
 
     /// Runs a closure in a transaction, and returns when its changes are durable. If the closure returns `Err` or
@@ -229,6 +246,11 @@ impl Store {
         &self.place.dir
     }
 
+    /// Returns the migration that opening the store has made, if an earlier build wrote it.
+    pub fn migration(&self) -> Option<&MigrationReport> {
+        self.migration.as_ref()
+    }
+
     /// Returns the paths that other users could read or write when the store was opened. Their permissions have been
     /// tightened.
     pub fn repaired(&self) -> &[PathBuf] {
@@ -253,6 +275,27 @@ impl Store {
         // The backup is complete. Without the record, only its name is not shown later.
         let _ = BackupRecord::add(&self.place.dir, to);
         Ok(())
+    }
+
+    /// Returns the rows of the store at this moment, and the blobs that they name, for a backup of the whole home.
+    ///
+    /// # Errors
+    /// When the rows cannot be copied, or the store is damaged: a copy of damage is no backup.
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, BackupError> {
+        if let Some(fault) = self.latch.fault() {
+            return Err(fault.into());
+        }
+        let made = Snapshot::new(&self.place, &self.blobs, self.snapshots.fetch_add(1, Ordering::Relaxed));
+        if let Err(BackupError::Rows(fault)) = &made {
+            self.latch.note(fault);
+        }
+        made
+    }
+
+    /// Records that a backup of the store was made at a path now ([`BackupRecord::newest`]).
+    pub fn record_backup(&self, path: &Path) {
+        // The backup is complete. Without the record, only its name is not shown later.
+        let _ = BackupRecord::add(&self.place.dir, path);
     }
 
     /// Checks the whole store, for `doctor`. Takes as long as reading the database file. With `blobs`, every blob is

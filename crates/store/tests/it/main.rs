@@ -18,6 +18,7 @@ mod group;
 mod inline_blob;
 mod latch;
 mod medium;
+mod migration;
 mod other_builds;
 mod ownership;
 mod power;
