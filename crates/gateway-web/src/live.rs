@@ -144,7 +144,9 @@ fn about(change: &Change) -> (Vec<String>, Option<String>) {
             let ended = if *ok { "is done" } else { "has failed" };
             (vec!["runs".to_owned(), format!("run:{run}")], Some(format!("{run} {ended}")))
         }
-        Change::Granted { .. } | Change::Revoked { .. } => (own(&["grants"]), None),
+        Change::Granted { .. } | Change::Revoked { .. } | Change::Relocated { .. } => {
+            (own(&["grants"]), None)
+        }
         Change::Named { .. } | Change::Unnamed { .. } => (own(&["names"]), None),
         Change::Settled { .. } => (own(&["inbox", "names"]), None),
         Change::Genesis { .. } | Change::Opened { .. } | Change::Cancelled { .. } => (own(&["runs"]), None),

@@ -27,13 +27,13 @@ pub mod table;
 pub mod time;
 pub mod txn;
 
-pub use commands::{apply, genesis, reopen};
+pub use commands::{apply, genesis, relocate, reopen};
 pub use model::guard::{Interface, Method, Param, Pattern};
 pub use model::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
 pub use model::name::NamePath;
 pub use model::proposal::Value;
 pub use model::{
-    blob_list, budget, event, formula, grant, id, message, modules, name, outcome, proposal, provenance, run,
-    run_key, slot, started_effect,
+    blob_list, budget, event, formula, grant, id, message, modules, name, outcome, proposal, provenance,
+    relocation, run, run_key, slot, started_effect,
 };
 pub use query::{agent_journal, audit, code, confusables, grant_usage, name_lookup, partial_rows, timer};

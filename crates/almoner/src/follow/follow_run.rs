@@ -457,6 +457,7 @@ impl RunFollower<'_> {
             | Change::Unnamed { .. }
             | Change::Settled { .. }
             | Change::Dismissed { .. }
+            | Change::Relocated { .. }
             | Change::CommandCompleted { .. }
             | Change::Cancelled { .. } => false,
         }

@@ -44,6 +44,9 @@ pub fn describe(change: &Change) -> String {
             let waits = if *needs_you { ", and waits for an answer" } else { "" };
             format!("message {number} came: {}{waits}", visible_line(kind))
         }
+        Change::Relocated { number, .. } => {
+            format!("directories moved with the home (move {number}); the records that name them followed")
+        }
         Change::CommandCompleted { number } => format!("something came of the command in message {number}"),
         Change::Answered { number, needs_you, over } => {
             let part = if *needs_you { " in part" } else { "" };

@@ -192,6 +192,13 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         over: Option<Surface>,
     },
+    /// Directories that the store names have moved, and so the records that name them have changed.
+    Relocated {
+        /// The number of the move, from 1.
+        number: u64,
+        /// The hash of the move's record.
+        digest: BlobHash,
+    },
     /// A run ended.
     RunFinished {
         /// The run.

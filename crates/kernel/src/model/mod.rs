@@ -24,6 +24,7 @@ pub(crate) mod promise;
 pub mod proposal;
 pub mod provenance;
 pub(crate) mod question_count;
+pub mod relocation;
 pub(crate) mod reply;
 pub mod run;
 pub mod run_key;

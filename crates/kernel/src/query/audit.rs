@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::event::{Change, Event};
 use crate::grant::Grant;
 use crate::id::{BlobHash, FormulaId, MessageNumber, StepRef};
-use crate::query;
+use crate::query::{self, relocations};
 use crate::run::Step;
 use crate::table;
 use crate::txn::{Owner, ReadTxn, StoreFault, Table, encode_row};
@@ -62,12 +62,23 @@ pub fn check_record(
                 None => RecordStatus::Missing,
             });
         }
+        Change::Relocated { number, digest } => {
+            // A move changes records. So its own record and the hashes in it must be those that were logged.
+            let found = relocations::intact(txn, *number)?;
+            let found = found.map(|found| self::digest(&found)).transpose()?;
+            return Ok(match found == Some(*digest) {
+                true => RecordStatus::Intact,
+                false => RecordStatus::Altered,
+            });
+        }
         _ => return Ok(RecordStatus::Uncovered),
     };
     Ok(match found {
         None if matches!(event.change, Change::Step { .. }) => RecordStatus::Altered,
         None => RecordStatus::Missing,
         Some(found) if found == *recorded => RecordStatus::Intact,
+        // A move of directories changes records, and says which hash follows which.
+        Some(found) if found == relocations::follow(txn, agent, *recorded)? => RecordStatus::Intact,
         Some(_) => RecordStatus::Altered,
     })
 }

@@ -10,6 +10,7 @@ pub(crate) mod line;
 pub mod name_lookup;
 pub mod partial_rows;
 pub(crate) mod recorders;
+pub(crate) mod relocations;
 pub mod timer;
 
 use std::collections::BTreeSet;

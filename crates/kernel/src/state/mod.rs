@@ -90,6 +90,15 @@ impl<'a> State<'a> {
         State::with(txn, env, actor, node, endo)
     }
 
+    /// Returns the state of a store whose own host acts without a command.
+    pub(crate) fn of_store(txn: &'a mut dyn Txn, env: &'a Env) -> Result<State<'a>, Fault> {
+        const MISSING: Fault = Fault::Genesis("has not been made yet");
+        let BlobHash(node) = table::load(txn, Table::Meta, &NO_OWNER, b"node")?.ok_or(MISSING)?;
+        let endo = table::endo(txn)?.ok_or(MISSING)?;
+        let host = table::host(txn)?.ok_or(MISSING)?;
+        Ok(State::with(txn, env, host, node, endo))
+    }
+
     fn with(
         txn: &'a mut dyn Txn,
         env: &'a Env,

@@ -33,6 +33,7 @@ mod modules;
 mod names;
 mod nested;
 mod recorders;
+mod relocation;
 mod retention;
 mod run_keys;
 mod runs;

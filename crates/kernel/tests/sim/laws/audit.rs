@@ -115,7 +115,8 @@ impl EventSummary {
             Change::Genesis { .. }
             | Change::Opened { .. }
             | Change::Cancelled { .. }
-            | Change::CommandCompleted { .. } => {}
+            | Change::CommandCompleted { .. }
+            | Change::Relocated { .. } => {}
         }
         Ok(())
     }
