@@ -48,6 +48,14 @@ pub use http::{HostServices, NoHostServices, NoSecret};
 pub use mcp::{
     FaultyTool, McpError, ToolListing, ask_tools, endow_server, login_address, named_files, tree_digest,
 };
+/// Removes a directory with all its contents, also where programs have worked in it.
+///
+/// # Errors
+/// When the path is no directory, or the file system fails.
+pub fn remove_tree(path: &std::path::Path) -> std::io::Result<()> {
+    removal::remove(path)
+}
+
 pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
 /// A resource that a grant opens.
@@ -99,6 +107,11 @@ pub trait Capability: Send + Sync {
     /// Makes a call whose beginning is recorded.
     fn perform(&self, begun: &StartedEffect) -> Completion;
 
+    /// Returns whether calls may change staged copies, beside one that the grant itself leads to.
+    fn works_in_stages(&self) -> bool {
+        false
+    }
+
     /// Returns whether [`Capability::probe`] can decide about every call of this method. It decides if it knows
     /// whether the call was made, or lets it be made again.
     fn can_be_looked_up(&self, method: &str) -> bool {
@@ -138,6 +151,9 @@ pub enum Settled {
 /// Brings an effect to its end by making the call. If an earlier process may have made the call, the probe is asked
 /// first.
 pub fn settle(capability: &dyn Capability, begun: &StartedEffect) -> Settled {
+    // A backup reads the rows and the staged copies as of one moment.
+    let is_staged = begun.grant().attenuation.staged_from.is_some() || capability.works_in_stages();
+    let _call = is_staged.then(stage::begin_call);
     if begun.reopened() {
         match capability.probe(begun) {
             Probe::Done { value, provenance } => {

@@ -12,6 +12,7 @@
 //! nothing in it is reached by a path: what is found is what is copied.
 
 mod base;
+mod gate;
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File};
@@ -25,6 +26,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use base::{StageBase, StageChange, StageChanges};
+pub use gate::{ClosedGate, StageCall, begin_call, close_gate};
 
 use crate::path::is_temporary;
 use crate::removal;
@@ -100,6 +102,7 @@ pub fn make(real: &Path, stage: &Path, purpose: StageUse) -> Result<(), StageErr
 
 /// Removes a staged copy, if it exists.
 pub fn remove(stage: &Path) {
+    let _call = begin_call();
     // If the removal fails, a remainder stays. No run uses it any more, and it takes up space until the user removes
     // it.
     let _ = removal::remove(stage);

@@ -105,6 +105,18 @@ impl Site {
         }))
     }
 
+    /// Returns the key as a key file holds it, for a backup. Returns `None` if there is no key.
+    ///
+    /// # Errors
+    /// When the file or the keyring cannot be read.
+    pub fn key_copy(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
+        if let Some(file) = self.read(&self.key())? {
+            return Ok(Some(file));
+        }
+        let text = self.keyring.as_ref().map(|keyring| keyring.get()).transpose()?.flatten();
+        Ok(text.map(|text| Zeroizing::new(text.reveal().as_bytes().to_vec())))
+    }
+
     /// Creates an empty vault. An earlier key without a vault is replaced.
     ///
     /// # Errors

@@ -306,6 +306,10 @@ impl Capability for ProgramCapability {
         self.interface
     }
 
+    fn works_in_stages(&self) -> bool {
+        self.programs.directories.iter().any(|directory| directory.staged_slot.is_some())
+    }
+
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         let slot = visible_line(&self.grant.slot);
         let call = match Call::parse(method, args) {
