@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use config::file_view::file_view;
 use config::place::{self, Place, SocketPath};
 use config::vendor_keys;
+use config::{build, handover};
 use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::frame;
@@ -23,6 +24,12 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The time between two looks for a daemon that was not started here.
 const DAEMON_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The maximum time that an ending daemon takes.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time that a service manager has to start a daemon again.
+const SERVICE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The warning of a damaged store that came with answers of the daemon.
 static WARNING: Mutex<StoreWarning> = Mutex::new(StoreWarning { pending: None, told: None });
@@ -77,6 +84,8 @@ pub struct Client {
     agent: Option<String>,
     /// The daemon's build.
     pub build: String,
+    /// Whether a service manager has started the daemon.
+    is_service: bool,
     /// The files that the daemon sees, if it tells.
     files: String,
     /// The record of all frames, for tests.
@@ -84,14 +93,22 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the daemon, and starts a daemon if none listens.
+    /// Connects to the daemon, and starts a daemon if none listens. A daemon of another build ends first, unless it has
+    /// to stay ([`config::handover`]).
     ///
     /// # Errors
     /// When the daemon cannot be started, ends with a failure, or does not answer.
     pub fn connect(place: &Place) -> Result<Client, Failure> {
-        if let Some(client) = Client::connect_if_running(place)? {
-            return Ok(client);
-        }
+        let client = match Client::greet(place)? {
+            Greeting::Absent => None,
+            Greeting::Welcome(client) => client.or_replacement(place)?,
+            Greeting::Refused(refusal) => refusal.end_daemon(place).map(|()| None)?,
+        };
+        client.map_or_else(|| Client::start(place), Ok)
+    }
+
+    /// Starts a daemon and connects to it.
+    fn start(place: &Place) -> Result<Client, Failure> {
         // The daemon would report the same failure, but only after it has created its log and the directory of its
         // socket.
         place.inspect_store()?;
@@ -142,18 +159,29 @@ impl Client {
     /// # Errors
     /// When a daemon listens, but the client cannot talk to it.
     pub fn connect_if_running(place: &Place) -> Result<Option<Client>, Failure> {
-        let [newest, older] = &SERVED;
-        match Client::greet(place, newest) {
-            Err(failure) if is_served(older, &failure) => match Client::greet(place, older) {
-                Ok(Some(client)) => Ok(Some(client)),
-                Ok(None) | Err(_) => Err(failure),
-            },
-            greeted => greeted,
+        match Client::greet(place)? {
+            Greeting::Absent => Ok(None),
+            Greeting::Welcome(client) => Ok(Some(client)),
+            Greeting::Refused(refusal) => Err(refusal.failure),
         }
     }
 
-    /// Connects to the daemon in a version of the protocol.
-    fn greet(place: &Place, version: &'static ServedVersion) -> Result<Option<Client>, Failure> {
+    /// Greets the daemon. A daemon that refuses this version of the protocol is greeted in the version before.
+    fn greet(place: &Place) -> Result<Greeting, Failure> {
+        let [newest, older] = &SERVED;
+        match Client::greet_in(place, newest)? {
+            Greeting::Refused(refusal) if is_served(older, &refusal.failure) => {
+                match Client::greet_in(place, older) {
+                    Ok(Greeting::Welcome(client)) => Ok(Greeting::Welcome(client)),
+                    Ok(Greeting::Absent | Greeting::Refused(_)) | Err(_) => Ok(Greeting::Refused(refusal)),
+                }
+            }
+            greeting => Ok(greeting),
+        }
+    }
+
+    /// Greets the daemon in a version of the protocol.
+    fn greet_in(place: &Place, version: &'static ServedVersion) -> Result<Greeting, Failure> {
         let connected = SocketPath::new(&place.socket()).and_then(|path| UnixStream::connect(path.as_path()));
         let stream = match connected {
             Ok(stream) => stream,
@@ -163,7 +191,7 @@ impl Client {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused
                 ) =>
             {
-                return Ok(None);
+                return Ok(Greeting::Absent);
             }
             Err(e) => {
                 return Err(Failure::new(Exit::NoDaemon, format!("{}: {e}", place.socket().display()))
@@ -179,14 +207,21 @@ impl Client {
             );
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| disconnected(&e))?);
-        let (build, files, record) = (String::new(), String::new(), FrameRecord::begin());
-        let mut client = Client { stream, reader, version, agent: None, build, files, record };
-        let (number, build) = (version.number, control::BUILD.to_owned());
-        let hello = Hello { version: number, build, keys: vendor_keys::from_env() };
+        let mut client = Client {
+            stream,
+            reader,
+            version,
+            agent: None,
+            build: String::new(),
+            is_service: false,
+            files: String::new(),
+            record: FrameRecord::begin(),
+        };
+        let hello = Hello { version: version.number, build: build::id(), keys: vendor_keys::from_env() };
         client.record.keep(&hello);
         // A daemon that is ending may hang up before it answers. That counts as no daemon.
         if frame::write(&mut client.stream, &hello).is_err() {
-            return Ok(None);
+            return Ok(Greeting::Absent);
         }
         // A daemon can answer the greeting at once. A daemon that stays silent is stuck, and the user should not wait
         // for it.
@@ -197,10 +232,15 @@ impl Client {
             client.record.keep(answer);
         }
         match answer {
-            Ok(Some(Response::Welcome { build, files, .. })) => {
+            Ok(Some(Response::Welcome { build, files, is_service, .. })) => {
                 client.build = build;
                 client.files = files;
-                Ok(Some(client))
+                client.is_service = is_service;
+                Ok(Greeting::Welcome(client))
+            }
+            // The two speak no common version of the protocol.
+            Ok(Some(Response::Failed(failure))) if failure.exit == Exit::Conflict => {
+                Ok(Greeting::Refused(Refusal { failure, pid: listener.pid }))
             }
             Ok(Some(Response::Failed(failure))) => Err(failure),
             Ok(Some(other)) => Err(unexpected(&other)),
@@ -211,7 +251,7 @@ impl Client {
                 )))
             }
             // The daemon has ended meanwhile, or the process that listens is no daemon and does not own the store.
-            Ok(None) | Err(_) => Ok(None),
+            Ok(None) | Err(_) => Ok(Greeting::Absent),
         }
     }
 
@@ -231,6 +271,40 @@ impl Client {
             }
             std::thread::sleep(left.map_or(DAEMON_INTERVAL, |left| left.min(DAEMON_INTERVAL)));
         }
+    }
+
+    /// Returns the client, if its daemon is of this build or has to stay. Otherwise the daemon ends at its next step, and
+    /// this returns a client of the daemon that a service manager starts in its place, or `None` if there is none.
+    fn or_replacement(mut self, place: &Place) -> Result<Option<Client>, Failure> {
+        // A store that this build cannot open would be left without any daemon. If no handover can be recorded, nothing
+        // would end a fight of two builds.
+        let has_to_stay = self.build == build::id()
+            || place.inspect_store().is_err()
+            || !handover::begin(place, &self.build).unwrap_or(false);
+        if has_to_stay {
+            return Ok(Some(self));
+        }
+        let is_service = self.is_service;
+        let pid = match self.ask(Request::Status)? {
+            Response::Status(status) => status.pid,
+            other => return Err(unexpected(&other)),
+        };
+        let end = if is_service { Request::Replace { build: build::id() } } else { Request::Stop };
+        match self.ask(end) {
+            // The daemon may have ended for another reason.
+            Err(failure) if failure.exit != Exit::NoDaemon => return Err(failure),
+            _ => {}
+        }
+        drop(self);
+        wait_for_end(place, pid)?;
+        let begun = Instant::now();
+        while is_service && begun.elapsed() < SERVICE_TIMEOUT {
+            if let Some(client) = Client::connect_if_running(place)? {
+                return Ok(Some(client));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(None)
     }
 
     /// Returns the same connection. From now on, its requests are made on behalf of the agent.
@@ -328,6 +402,94 @@ fn is_served(version: &ServedVersion, failure: &Failure) -> bool {
             Some(_) => false,
             None => true,
         }
+}
+
+/// The result of greeting the daemon.
+enum Greeting {
+    /// No daemon listens.
+    Absent,
+    /// The daemon has accepted the client.
+    Welcome(Client),
+    /// The daemon does not speak the client's version of the protocol.
+    Refused(Refusal),
+}
+
+/// The refusal of a daemon that does not speak the client's version of the protocol.
+struct Refusal {
+    failure: Failure,
+    /// The process of the daemon.
+    pid: rustix::process::Pid,
+}
+
+impl Refusal {
+    /// Ends the daemon by a signal, as it takes no request.
+    ///
+    /// # Errors
+    /// When the daemon has to stay, or does not end.
+    fn end_daemon(self, place: &Place) -> Result<(), Failure> {
+        // If a later build wrote the store, this says so.
+        place.inspect_store()?;
+        if !self.is_of_daemon(place) {
+            return Err(self.failure);
+        }
+        if !handover::begin(place, &handover::recorded_daemon(place))? {
+            return Err(self.failure.help(
+                "another build has taken the place of this one; use that build, or `almoner stop` and try again",
+            ));
+        }
+        self.signal(place)
+    }
+
+    /// Returns whether the process that refused is the one that holds the store. Any other gets no signal.
+    fn is_of_daemon(&self, place: &Place) -> bool {
+        owner(place) == Some(self.pid.as_raw_nonzero().get().unsigned_abs())
+    }
+
+    fn signal(self, place: &Place) -> Result<(), Failure> {
+        // The daemon may have ended meanwhile. It may also be one of another container, which is no process here.
+        let sent = rustix::process::kill_process(self.pid, rustix::process::Signal::TERM);
+        sent.map_err(|_| self.failure)?;
+        wait_for_end(place, self.pid.as_raw_nonzero().get().unsigned_abs())
+    }
+}
+
+/// Ends a daemon that speaks no version of this client's protocol. Returns `false` if no such daemon runs.
+///
+/// # Errors
+/// When the daemon cannot be reached, or does not end.
+pub fn end_foreign_daemon(place: &Place) -> Result<bool, Failure> {
+    match Client::greet(place)? {
+        Greeting::Refused(refusal) if refusal.is_of_daemon(place) => refusal.signal(place).map(|()| true),
+        Greeting::Absent | Greeting::Refused(_) | Greeting::Welcome(_) => Ok(false),
+    }
+}
+
+/// Waits until a daemon has released its store. The process number alone would not tell: an ended process keeps its number
+/// until its parent waits for it, which in a container may never happen.
+///
+/// # Errors
+/// When the daemon does not end.
+pub fn wait_for_end(place: &Place, pid: u32) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while owner(place) == Some(pid) {
+        if begun.elapsed() > END_TIMEOUT {
+            return Err(Failure::new(Exit::Failure, format!("the daemon (process {pid}) does not end"))
+                .help(format!("`kill {pid}` loses nothing")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Returns the process that holds the store, by the number that it has written.
+fn owner(place: &Place) -> Option<u32> {
+    use rustix::fs::{FlockOperation, flock};
+    let lock = std::fs::File::open(place.store().join("lock")).ok()?;
+    // The lock is held only for this line. If a daemon starts at this moment and fails, its client starts it again.
+    flock(&lock, FlockOperation::NonBlockingLockShared).err()?;
+    let mut pid = String::new();
+    io::Read::read_to_string(&mut io::Read::take(lock, 32), &mut pid).ok()?;
+    pid.trim().parse().ok()
 }
 
 fn disconnected(e: &io::Error) -> Failure {

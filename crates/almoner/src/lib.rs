@@ -74,6 +74,8 @@ fn run(cli: &Cli) -> ExitResult {
         _ => {}
     }
     let place = Place::from_env()?;
+    // A restore that was killed in its last step is completed before anything reads the home.
+    daemon::home_backup::finish(&place)?;
     let acting = Session::new(&place, cli.agent.as_deref());
     if cli.verb.scope() == Scope::User {
         acting.expect_host("this command")?;
@@ -122,6 +124,8 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::Daemon(args) => verbs::daemon::daemon(&place, args),
         Verb::Audit(args) => verbs::audit::audit(&acting, args),
         Verb::Backup(args) => verbs::backup::backup(&place, args),
+        Verb::Restore(args) => verbs::restore::restore(&place, args),
+        Verb::Service(verb) => verbs::service::service(&place, verb),
         Verb::Gateway(args) => verbs::gateway::gateway(&acting, *args),
         Verb::Stop => verbs::daemon::stop(&place),
         Verb::Completions(_)

@@ -8,10 +8,12 @@
     reason = "the settings of the program come from the environment, the clock and files, and this crate reads them"
 )]
 
+pub mod build;
 pub mod case;
 pub mod clock;
 pub mod endowment_text;
 pub mod file_view;
+pub mod handover;
 pub mod machine;
 pub mod managed;
 pub mod mcp_file;

@@ -36,6 +36,8 @@ pub enum Exit {
     Conflict = 8,
     /// The time that the user gave is over. Nothing was stopped.
     TimedOut = 9,
+    /// The daemon ends, and its service manager starts it again.
+    Replaced = 75,
     /// The command was interrupted.
     Interrupted = 130,
 }

@@ -12,6 +12,7 @@ mod agent_act;
 mod answer_input;
 pub mod ask;
 pub mod audit_report;
+pub mod backup_report;
 pub mod binding;
 mod blob_copy;
 pub mod call;

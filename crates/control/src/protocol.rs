@@ -22,6 +22,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::audit_report::{Anchor, AuditReport};
+use super::backup_report::BackupReport;
 use super::binding::SlotBinding;
 use super::health_check::{HealthCheck, SaveReport};
 use super::inspect::{FormulaSummary, FormulaView, GrantView, Graph};
@@ -55,7 +56,7 @@ pub type ClientKeys = BTreeMap<String, String>;
 pub struct Hello {
     /// The client's [`VERSION`]. The daemon answers in the form of this version.
     pub version: u32,
-    /// The client's build. A newer client asks an older daemon to stop, so that a new daemon can start.
+    /// The client's build. A client asks a daemon of another build to end, so that a daemon of its own build can start.
     pub build: String,
     /// The variables that models need, from the client's environment. The daemon keeps them only in memory, each key
     /// under the address of its server.
@@ -412,13 +413,21 @@ pub enum Request {
     },
     /// The operator's policies in force.
     Policy,
-    /// Copies the store.
+    /// Copies the whole home to one file.
     Backup {
         /// The destination: an absolute path at which nothing exists.
         path: String,
+        /// Whether the file holds the key of the vault too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        with_key: bool,
     },
     /// Stops the daemon.
     Stop,
+    /// Stops the daemon, so that a daemon of another build takes its place. A service manager starts it again.
+    Replace {
+        /// The build that takes the place.
+        build: String,
+    },
 }
 
 /// A one-use token for the gateway. It is shown once and not stored.
@@ -465,6 +474,9 @@ pub enum Response {
         /// The files that the daemon sees. If the client sees others under the same paths, it sends their bytes.
         #[serde(default)]
         files: String,
+        /// Whether a service manager has started the daemon, and starts it again after `replace`.
+        #[serde(default)]
+        is_service: bool,
     },
     /// A warning that comes before the answer to a request. It concerns the whole store.
     Warning(Failure),
@@ -559,6 +571,8 @@ pub enum Response {
     UndoReport(Box<UndoReport>),
     /// Stored bytes as text, or `None` if they are not text.
     Blob(Option<String>),
+    /// The report about a backup.
+    BackedUp(BackupReport),
     /// The number of the last event, or 0 if there is none.
     LastEvent(u64),
     /// An event.

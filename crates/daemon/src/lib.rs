@@ -4,6 +4,7 @@
 //!
 //! - [`api`] answers requests;
 //! - [`maintenance`] does work that no client waits for;
+//! - [`home_backup`] copies a whole home to one file, and makes a home of it again;
 //! - [`captp`] serves Endo's clients;
 //! - [`code`] runs guest code;
 //! - [`objects`] holds the objects of clients and of code;
@@ -26,6 +27,7 @@ mod api;
 mod captp;
 mod code;
 mod files;
+pub mod home_backup;
 mod maintenance;
 mod objects;
 pub mod processes;

@@ -19,6 +19,7 @@ const STACKS: &[Stack] = &[
         modules: &[
             "api",
             "maintenance",
+            "home_backup",
             "captp",
             "code",
             "objects",

@@ -15,7 +15,7 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
   code      eval  make
 
 Worker files are made and described by: new  import  save  test  schema; an almoner.toml is used after: trust
-Housekeeping: setup  logs  export  forget  gc  sessions  completions  man
+Housekeeping: setup  logs  export  forget  gc  sessions  restore  service  completions  man
 Servers of tools (MCP) are written down and looked at by: mcp
 A run that waits for you holds no memory and never times out: see `almoner inbox`, or `open` it in a browser.";
 

@@ -9,6 +9,7 @@ mod exclusion;
 mod field_args;
 mod globs;
 mod input;
+pub mod life;
 pub mod maintenance;
 pub mod mcp;
 mod message_text;
@@ -178,8 +179,14 @@ pub enum Verb {
     Status(JsonArg),
     /// Show the log of events, check it (`verify`), or send it on (`follow`)
     Audit(audit::AuditArgs),
-    /// Copy the store, with all runs and what they worked on
-    Backup(BackupArgs),
+    /// Copy the whole home to one file: store, settings, staged copies, vault
+    Backup(life::BackupArgs),
+    /// Make a home of a backup: shows where each directory goes, and asks
+    #[command(hide = true)]
+    Restore(life::RestoreArgs),
+    /// Have systemd start the daemon at each login
+    #[command(subcommand, hide = true)]
+    Service(life::ServiceVerb),
     /// Run the daemon here (commands start it by themselves)
     Daemon(DaemonArgs),
     /// Let a program or a page of this machine in: a one-use token (needs ENDO_ADDR)
@@ -666,14 +673,6 @@ pub struct DemoArgs {
     /// The folder with the documents
     #[arg(long, value_name = "DIR")]
     pub inbox: Option<std::path::PathBuf>,
-}
-
-/// `almoner backup`.
-#[derive(Debug, Args)]
-pub struct BackupArgs {
-    /// The directory that is made; nothing may be there
-    #[arg(value_name = "DIR")]
-    pub to: String,
 }
 
 /// `almoner daemon`.

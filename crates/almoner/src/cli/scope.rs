@@ -61,6 +61,8 @@ impl Verb {
             | Verb::Sessions(_)
             | Verb::Open(_)
             | Verb::Backup(_)
+            | Verb::Restore(_)
+            | Verb::Service(_)
             | Verb::Daemon(_)
             | Verb::Stop
             | Verb::Secret(_)

@@ -70,7 +70,7 @@ fn query_waiting(place: &Place) -> Option<usize> {
     }
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;
     stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;
-    let hello = Hello { version: VERSION, build: control::BUILD.to_owned(), keys: ClientKeys::new() };
+    let hello = Hello { version: VERSION, build: config::build::id(), keys: ClientKeys::new() };
     frame::write(&mut stream, &hello).ok()?;
     match frame::read(&mut BufReader::new(stream)).ok()? {
         Some(Response::Welcome { waiting, .. }) => Some(waiting),

@@ -1,9 +1,9 @@
 //! `almoner daemon`, `status` and `stop`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cli::{DaemonArgs, JsonArg};
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::session::Session;
 use crate::ui::output;
 use config::place::Place;
@@ -87,28 +87,14 @@ pub fn stop(place: &Place) -> ExitResult {
 /// # Errors
 /// When the daemon does not end.
 pub fn halt(place: &Place) -> Result<bool, Failure> {
+    if client::end_foreign_daemon(place)? {
+        return Ok(true);
+    }
     let Some(mut client) = Client::connect_if_running(place)? else { return Ok(false) };
     let pid = match client.ask(Request::Status)? {
         Response::Status(status) => status.pid,
         other => return Err(unexpected(&other)),
     };
     client.ask(Request::Stop)?;
-    let begun = Instant::now();
-    while is_owned(place) {
-        if begun.elapsed() > Duration::from_secs(10) {
-            return Err(Failure::new(Exit::Failure, format!("the daemon (process {pid}) does not end"))
-                .help(format!("`kill {pid}` loses nothing")));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    Ok(true)
-}
-
-/// Returns whether a process holds the store. The process number would not tell: an ended process keeps its number
-/// until its parent waits for it, which in a container may never happen.
-fn is_owned(place: &Place) -> bool {
-    use rustix::fs::{FlockOperation, flock};
-    let Ok(lock) = std::fs::File::open(place.store().join("lock")) else { return false };
-    // The lock is held only for this line. If a daemon starts at this moment and fails, its client starts it again.
-    flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
+    client::wait_for_end(place, pid).map(|()| true)
 }

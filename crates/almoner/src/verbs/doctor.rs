@@ -68,7 +68,7 @@ fn examine(
         Ok(other) => return Err(unexpected(&other)),
         Err(failure) => return Ok(vec![failed(&failure)]),
     };
-    if part == InstallationPart::Daemon && client.build != control::BUILD {
+    if part == InstallationPart::Daemon && client.build != config::build::id() {
         for one in found.iter_mut().filter(|one| one.id == "daemon") {
             one.ok = false;
             one.remedy = "`almoner stop`: the next command starts the new one".to_owned();

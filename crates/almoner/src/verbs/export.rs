@@ -34,7 +34,7 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
     let mut blobs = Blobs::default();
     let family = family(acting, run)?;
     out.line(&json!({
-        "kind": "export", "version": 1, "run": run.to_string(), "build": control::BUILD,
+        "kind": "export", "version": 1, "run": run.to_string(), "build": config::build::id(),
         "documents": !args.no_documents,
     }))?;
     let mut parts = 0;

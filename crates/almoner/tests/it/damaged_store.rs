@@ -219,7 +219,7 @@ const LISTINGS: &[&[&str]] = &[
 const OTHERS: &str = "run ask chat save test approve deny outcome apply discard undo models check new import schema \
     forget gc logs setup trust policy mcp pattern demo doctor sessions open backup daemon gateway stop secret unlock \
     cat store name copy move remove mkdir mount mkguest mkhost share accept narrow revoke cancel timer send reply adopt \
-    dismiss request resolve reject form submit define edit endow request-evaluation eval make";
+    dismiss request resolve reject form submit define edit endow request-evaluation eval make restore service";
 
 /// The pages that show rows of the store.
 const PAGES: &[&str] =

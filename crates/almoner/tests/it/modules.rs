@@ -183,11 +183,10 @@ fn program_objects_are_remade_after_restart_without_files() {
             && page.out.contains("log made"),
         "{page:?}"
     );
-    // A copy of the store has its modules as well.
+    // A home of a backup has its modules as well.
     let (copy, other) = (home.path("copy"), TestHome::new());
     home.almoner(&["backup", copy.to_str().unwrap()]).expect(0);
-    std::fs::create_dir_all(other.root().join("state")).unwrap();
-    std::fs::rename(&copy, other.root().join("state/store")).unwrap();
+    other.almoner(&["restore", copy.to_str().unwrap(), "--yes"]).expect(0);
     assert_eq!(evaluated(&other, &["E(c).up()", "c"]), "6");
 }
 

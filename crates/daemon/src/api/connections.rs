@@ -10,6 +10,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 use super::follow::{Follower, follow};
+use super::service_manager::ServiceManager;
 use super::services::Services;
 use super::{acts, dispatch};
 use crate::queries::runs;
@@ -133,9 +134,10 @@ impl Server {
         // If the store cannot be read, the requests that need it report the failure.
         let waiting = runs::waiting_count(&self.services.daemon).unwrap_or(0);
         let welcome = Response::Welcome {
-            build: control::BUILD.to_owned(),
+            build: config::build::id(),
             waiting,
             files: config::file_view::file_view(),
+            is_service: ServiceManager::is_named(),
         };
         write(&mut stream, version, welcome)?;
         // The rows that only the welcome left out do not count.
@@ -163,7 +165,11 @@ impl Server {
                     }
                 }
             }
-            let stop = asked.request == Request::Stop;
+            let replacement = match &asked.request {
+                Request::Replace { build } => Some(build.clone()),
+                _ => None,
+            };
+            let stop = asked.request == Request::Stop || replacement.is_some();
             let response =
                 surface::over(Surface::Control, || dispatch::answer(&self.services, &hello.keys, asked));
             // A stop request that was refused does not stop the daemon.
@@ -179,6 +185,9 @@ impl Server {
                 written => written,
             };
             if stop {
+                if let Some(build) = replacement {
+                    self.services.daemon.hand_over(&build);
+                }
                 self.services.daemon.stop();
                 return written;
             }

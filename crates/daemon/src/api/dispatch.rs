@@ -7,12 +7,13 @@ use gateway_web::guard::sessions::HostKind;
 use kernel::command::{Act, AnswerAll, AnswerApproval, Choice, Reply, UserCommand};
 use kernel::run::State;
 use kernel::{FormulaId, HostRun, RunNumber};
-use passable::{Untrusted, visible_line};
+use passable::Untrusted;
 
 use super::lookup;
 use super::rejected_commands::RejectedCommand;
 use super::services::Services;
 use super::{acts, examine, save};
+use crate::home_backup::backup;
 use crate::queries::{
     audit, batch_asks, bindings, export, messages, runs, sent_requests, stalled, stats, unbound_slots, why,
 };
@@ -20,6 +21,7 @@ use crate::runs::approval_extras;
 use crate::runs::{bind, card, chat_message, chats, forget, keyed_request, logins, staging, start, undo};
 use crate::state::errors::DaemonError;
 use crate::state::{daemon, damage, gateway_tokens, vault};
+use config::build;
 use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
@@ -79,6 +81,7 @@ fn answer_as(
         | Request::Policy
         | Request::Backup { .. }
         | Request::Stop
+        | Request::Replace { .. }
         | Request::Web { .. }
         | Request::Sessions { .. }
         | Request::Secret { .. }
@@ -218,8 +221,10 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
             let unbound = unbound_slots::unbound_slots(daemon)?;
             Response::Policy(Box::new(PolicyFile { unbound, ..daemon.policies.report() }))
         }
-        Request::Backup { path } => backup(services, &path)?,
-        Request::Stop => Response::Reply(Reply::Done),
+        Request::Backup { path, with_key } => {
+            Response::BackedUp(backup::make(daemon, Path::new(&path), with_key)?)
+        }
+        Request::Stop | Request::Replace { .. } => Response::Reply(Reply::Done),
         Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } | Request::Pass => {
             return Err(Failure::new(Exit::Usage, "this is asked in another way"));
         }
@@ -251,7 +256,7 @@ fn status(services: &Services) -> Result<Status, Failure> {
         services.engine.active_runs().into_iter().partition(|at| at.host == daemon.host);
     Ok(Status {
         pid: std::process::id(),
-        build: control::BUILD.to_owned(),
+        build: build::id(),
         store: daemon.store.dir().display().to_string(),
         at_work: mine.into_iter().map(|at| at.run).collect(),
         waiting: runs::waiting_for_a_time(daemon)?,
@@ -315,26 +320,5 @@ fn resume(
     // This also drives the runs that only a failure of the store had stopped, since the store does not hold them as
     // stalled. For runs that are already driven, it is harmless.
     services.engine.resume_pending(daemon.host)?;
-    Ok(Response::Reply(Reply::Done))
-}
-
-/// Copies the store to a path that the user has chosen.
-fn backup(services: &Services, path: &str) -> Result<Response, Failure> {
-    let to = Path::new(path);
-    let shown = visible_line(path);
-    if !to.is_absolute() {
-        return Err(Failure::new(Exit::Usage, format!("{shown} is not an absolute path")));
-    }
-    // The store first writes the copy under this name, and would remove anything there. It could be a directory of
-    // another program, so the daemon refuses.
-    let mut half = to.as_os_str().to_owned();
-    half.push(".partial");
-    let half = Path::new(&half);
-    if half.symlink_metadata().is_ok() {
-        let half = half.display().to_string();
-        return Err(Failure::new(Exit::Conflict, format!("{} is there already", visible_line(&half)))
-            .help("a copy that was cut off has left it; remove it, or choose another name"));
-    }
-    services.daemon.store.backup(to).map_err(DaemonError::from)?;
     Ok(Response::Reply(Reply::Done))
 }

@@ -27,7 +27,7 @@ pub fn examine(services: &Services, variables: &ClientKeys, part: &str) -> Resul
     match part {
         "daemon" => {
             let evidence =
-                format!("answers on {} ({})", services.daemon.place.socket().display(), control::BUILD);
+                format!("answers on {} ({})", services.daemon.place.socket().display(), config::build::id());
             let here = Check { id: "daemon".to_owned(), ok: true, evidence, remedy: String::new() };
             let store = match store(services) {
                 Ok(store) => store,

@@ -8,17 +8,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use model::Opener;
+use passable::visible_line;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use store::{Options, Store};
 
 use super::connections::Server;
 use super::control_socket;
+use super::service_manager::ServiceManager;
 use super::services::Services;
 use crate::maintenance::collector::Collector;
 use crate::maintenance::timers::run_timers;
 use crate::state::daemon::{HostDaemon, environment};
 use crate::state::{log, vault};
+use config::handover;
 use config::network_source::NetworkSource;
 use config::place::{self, Place};
 use config::vendor_keys;
@@ -91,7 +94,17 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     let mut gardener = Collector::new();
     let mut seen = 0;
     let Services { daemon, engine, web, .. } = &server.services;
+    // Clients of other builds, which this daemon cannot greet, read its build from a file.
+    let _ = handover::record_daemon(place);
+    let manager = ServiceManager::from_env().map(Arc::new);
+    if let Some(manager) = &manager {
+        manager.ready(place);
+        ServiceManager::start_watchdog(manager);
+    }
     while !daemon.is_stopping() {
+        if let Some(manager) = &manager {
+            manager.begin_round();
+        }
         daemon.news.wait_for_end(Duration::from_secs(1));
         let has_clients = server.has_had_clients(&mut seen)
             || endo.as_ref().is_some_and(crate::captp::EndoListener::has_clients)
@@ -122,6 +135,10 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
             },
         );
     }
+    if let Some(manager) = &manager {
+        manager.stopping();
+    }
+    let exit = if daemon.is_replaced() { Exit::Replaced } else { Exit::Ok };
     // No new client is accepted. A run at work ends at its next step, which its journal records.
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
@@ -131,7 +148,7 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     notifier.end();
     vats.end();
     close(server, &closed);
-    Ok(Exit::Ok)
+    Ok(exit)
 }
 
 /// The limit for open files of the daemon, as far as the machine permits. Each connection uses one file, and runs use
@@ -199,6 +216,14 @@ fn open(
     place::private_dir(&place.state)?;
     caps::set_write_step(|| store::failpoint::reach("write.step"));
     let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
+    if let Some(migration) = store.migration() {
+        log::line(&format!(
+            "the store was migrated from version {} to version {}; {} holds its rows as they were",
+            migration.from,
+            migration.to,
+            visible_line(&migration.copy.to_string_lossy())
+        ));
+    }
     let host = match store.read(|txn| kernel::table::host(txn)) {
         // A damaged store takes no writes, and its host is known.
         Ok(Some(host)) if store.damage().is_some() => host,

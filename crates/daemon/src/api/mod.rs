@@ -10,6 +10,7 @@ pub mod lookup;
 pub mod main_loop;
 pub mod rejected_commands;
 pub mod save;
+mod service_manager;
 pub mod services;
 pub mod web;
 pub mod web_file;

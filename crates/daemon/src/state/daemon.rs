@@ -32,6 +32,7 @@ use super::errors::DaemonError;
 use super::extensions::Extensions;
 use super::gateway_tokens::GatewayTokens;
 use super::grant_usage::PendingUsage;
+use super::log;
 use super::logins::Logins;
 use super::news::News;
 use super::notices::Notices;
@@ -109,6 +110,8 @@ pub struct Daemon {
     /// The switch that stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
+    /// Whether a daemon of another build takes the place of this one.
+    is_replaced: AtomicBool,
     /// Runs that could not even be marked as stalled, because the store failed.
     blocked: Mutex<BTreeMap<HostRun, Trouble>>,
     /// A sender that hangs up after all fields above have been dropped, and so after the store was closed. It must be
@@ -305,6 +308,17 @@ impl Daemon {
         self.alarms.end();
     }
 
+    /// Notes that a daemon of another build takes the place of this one once it has ended.
+    pub fn hand_over(&self, to: &str) {
+        log::line(&format!("build {} ends; build {} takes its place", config::build::id(), visible_line(to)));
+        self.is_replaced.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns whether a daemon of another build takes the place of this one.
+    pub fn is_replaced(&self) -> bool {
+        self.is_replaced.load(Ordering::SeqCst)
+    }
+
     /// Returns whether the daemon is about to end.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
@@ -357,6 +371,7 @@ impl HostDaemon {
             pending_usage: PendingUsage::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
+            is_replaced: AtomicBool::new(false),
             blocked: Mutex::default(),
             _open: open,
         };

@@ -10,6 +10,8 @@ use model::{ModelRef, Vendor};
 use policy::Secrets;
 use resource::Resource;
 use resource::web::Origin;
+use zeroize::Zeroizing;
+
 use vault::{Keyring, Login, Protection, ProtectionChoice, Secret, SecretTool, Site, Vault, VaultError};
 
 use super::daemon;
@@ -21,6 +23,9 @@ use control::secret::{KeyChoice, SecretAct, SecretRow, SecretScope, VaultView};
 
 /// The minimum length of a value, in bytes, for which all spellings are searched.
 const MIN_SPELLING_BYTES: usize = 6;
+
+/// The name of a key's file, and its bytes.
+pub type KeyCopy = (&'static str, Zeroizing<Vec<u8>>);
 
 /// The vault of this store.
 pub struct DaemonVault {
@@ -55,6 +60,18 @@ impl DaemonVault {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the key of the vault, and the key of an older version if there is one, each with the name of its file.
+    ///
+    /// # Errors
+    /// When a key cannot be read.
+    pub fn key_copies(&self, state: &Path) -> Result<Vec<KeyCopy>, Failure> {
+        // The vault and its key must not change in between.
+        let _open = self.lock();
+        let key = self.site.key_copy().map_err(failure)?.map(|key| ("vault.key", key));
+        let old = std::fs::read(state.join("secret.key")).ok().map(|key| ("secret.key", Zeroizing::new(key)));
+        Ok(key.into_iter().chain(old).collect())
     }
 
     /// Returns the value of a secret for a program, if a user has named the secret for it. A secret for servers is

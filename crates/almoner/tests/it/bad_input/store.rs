@@ -139,7 +139,6 @@ fn store_of_an_earlier_build_is_refused_by_every_command() {
     use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
     let desk = RunFixture::new();
     let copy = desk.home.path("copy");
-    desk.home.almoner(&["backup", "copy"]).expect(0);
     let pid = desk.home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -148,14 +147,10 @@ fn store_of_an_earlier_build_is_refused_by_every_command() {
         std::fs::File::open(store(&desk.home).join("lock")).unwrap().try_lock().is_ok()
     });
     assert!(log.metadata().unwrap().len() > 0);
-    for db in [&db, &copy.join("almoner.sqlite")] {
-        std::fs::File::options()
-            .write(true)
-            .open(db)
-            .unwrap()
-            .write_all_at(&4_u32.to_be_bytes(), 60)
-            .unwrap();
-    }
+    let file = std::fs::File::options().write(true).open(&db).unwrap();
+    file.write_all_at(&4_u32.to_be_bytes(), 60).unwrap();
+    std::fs::create_dir(&copy).unwrap();
+    crate::test_home::copy(&store(&desk.home), &copy);
     for open in [desk.home.root().join("state"), store(&desk.home), db.clone()] {
         let mode = if open.is_dir() { 0o755 } else { 0o644 };
         std::fs::set_permissions(open, std::fs::Permissions::from_mode(mode)).unwrap();

@@ -1,0 +1,16 @@
+//! The report about a backup of a home.
+
+use serde::{Deserialize, Serialize};
+
+/// The report about a backup of a home.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupReport {
+    /// The number of files in the backup.
+    pub files: u64,
+    /// The size of the backup, in bytes.
+    pub bytes: u64,
+    /// Whether the backup holds the key of the vault.
+    pub has_key: bool,
+    /// The parts of the home that the backup leaves out, each in a short sentence.
+    pub left_out: Vec<String>,
+}

@@ -1,0 +1,483 @@
+//! The restore of a home from a backup.
+//!
+//! Everything is unpacked and changed beside the home. One rename of the state directory then makes it the home, so a
+//! process that is killed before leaves nothing of it in place. The configuration follows. If a process is killed between
+//! the two, a note in the state directory says so, and the next command of any kind completes the restore.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use kernel::command::Fault;
+use kernel::relocation::{DirectoryMove, PathMap};
+use passable::visible_line;
+use serde::{Deserialize, Serialize};
+use store::{Options, Store, WriteError};
+
+use super::archive_reader::{ArchiveError, UnpackTarget, UnpackedArchive, unpack};
+use super::archive_writer::{PRIVATE_DIR, PRIVATE_FILE};
+use super::config_texts::{ChangedText, changed_texts, is_plain};
+use super::manifest::Header;
+use super::part::Part;
+use super::plan::{RestorePlan, StoreSurvey};
+use crate::state::daemon::environment;
+use crate::state::errors::DaemonError;
+use config::place::{Place, open_failure};
+use config::trust::{self, TrustedFile};
+use config::{mcp_file, policy_file, settings};
+use control::exit::{Exit, Failure};
+
+/// The name of the note that says which renames a restore has still to make.
+const NOTE: &str = "restore.json";
+
+/// The entries of a state directory that hold nothing of a home.
+const TRACES: [&str; 2] = ["run", "daemon.log"];
+
+/// The parts of a backup that are restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestoreScope {
+    /// The whole home, which must be empty.
+    Home,
+    /// The store, which must be missing, and the directories of work that are gone. The rest of the home stays.
+    Store,
+}
+
+/// An unpacked backup beside a home.
+pub struct Restore {
+    place: Place,
+    scope: RestoreScope,
+    /// The place of the unpacked home, with which its files are read and changed.
+    staged: Place,
+    archive: UnpackedArchive,
+    /// The unpacked store, until it is complete. It is closed before the directories go.
+    store: Option<Store>,
+    staging: Staging,
+}
+
+/// The directories beside a home that hold everything until the end. They go with the value.
+struct Staging {
+    /// The directory with the unpacked state directory, and with the lock of this process.
+    dir: PathBuf,
+    /// The directory of the unpacked configuration.
+    config: PathBuf,
+    /// The directory above, if it was made for the restore.
+    made: Option<PathBuf>,
+    /// The note by which the next command completes the restore, with what lies here.
+    note: PathBuf,
+    _lock: File,
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.note.exists() {
+            return;
+        }
+        // The next restore removes what is left.
+        let _ = clear(&self.config);
+        let _ = clear(&self.dir);
+        if let Some(made) = &self.made {
+            // It stays if it holds the restored home.
+            let _ = fs::remove_dir(made);
+        }
+    }
+}
+
+/// The renames that a restore has still to make.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// The unpacked configuration.
+    from: PathBuf,
+    /// Its place.
+    to: PathBuf,
+    /// The directory that goes at the end.
+    staging: PathBuf,
+}
+
+impl Restore {
+    /// Unpacks a backup beside a home. Nothing of it counts before [`Restore::commit`].
+    ///
+    /// # Errors
+    /// When the home holds something, the file is no whole backup, or it cannot be unpacked.
+    pub fn open(place: &Place, file: &Path, scope: RestoreScope) -> Result<Restore, Failure> {
+        check_vacant(place, scope)?;
+        let staging = Staging::take(place)?;
+        let target = UnpackTarget { state: staging.dir.join("state"), config: staging.config.clone() };
+        let failed = |error: ArchiveError| archive_failure(file, error);
+        let made = make_dir(&target.state).and_then(|()| make_dir(&target.config));
+        made.map_err(|source| failed(ArchiveError::Io { path: staging.dir.clone(), source }))?;
+        let mut staged = place.clone();
+        (staged.state, staged.config) = (target.state.clone(), target.config.clone());
+        let is_wanted = |part: Part| match scope {
+            RestoreScope::Home => true,
+            RestoreScope::Store => matches!(part, Part::Store | Part::Work),
+        };
+        let archive = unpack(file, &target, &is_wanted).map_err(failed)?;
+        // A store of an earlier version is migrated here, beside the home.
+        let options = Options { has_json_rows: true, ..Options::default() };
+        let store = Store::open(&staged.store(), options).map_err(open_failure)?;
+        store::failpoint::reach("restore.unpacked");
+        Ok(Restore { place: place.clone(), scope, staged, archive, store: Some(store), staging })
+    }
+
+    /// Returns the origin of the backup.
+    pub fn header(&self) -> &Header {
+        &self.archive.header
+    }
+
+    /// Returns the parts that the backup leaves out.
+    pub fn left_out(&self) -> &[String] {
+        &self.archive.index.left_out
+    }
+
+    /// Returns whether the backup holds a vault.
+    pub fn has_vault(&self) -> bool {
+        self.archive.index.entries.contains_key("state/vault.age")
+    }
+
+    /// Returns the plan for these moves of directories.
+    ///
+    /// # Errors
+    /// When the unpacked home cannot be read, or a text cannot hold a new path.
+    pub fn plan(&self, moves: &[DirectoryMove]) -> Result<RestorePlan, Failure> {
+        let header = &self.archive.header;
+        let own = [(&header.state, &self.place.state), (&header.config, &self.place.config)];
+        let own = own.map(|(from, to)| -> Result<DirectoryMove, Failure> {
+            Ok(DirectoryMove { from: from.clone(), to: future_path(to)? })
+        });
+        let mut all: Vec<DirectoryMove> = own.into_iter().collect::<Result<_, _>>()?;
+        // The user's own word about a directory of the home would lead past it.
+        all.extend(moves.iter().filter(|one| one.from != header.state && one.from != header.config).cloned());
+        let map = PathMap::new(all);
+        let survey = StoreSurvey::new(self.open_store()?).map_err(store_failure)?;
+        let unused = moves.iter().filter(|one| !survey.names(&one.from)).map(|one| one.from.clone());
+        let unused: Vec<String> = unused.collect();
+        let mut plan = survey.plan(map, &header.state);
+        if self.scope == RestoreScope::Home {
+            let texts = self.texts(&plan.moves)?;
+            plan.texts = texts.into_iter().flat_map(|text| text.lines).collect();
+            plan.trusted = self
+                .moved_trust(&plan.moves)?
+                .into_iter()
+                .map(|(old, new)| (old.path.display().to_string(), new.path.display().to_string()))
+                .collect();
+        }
+        let in_texts = |from: &String| plan.texts.iter().any(|line| line.before.contains(from.as_str()));
+        let in_trust = |from: &String| plan.trusted.iter().any(|(path, _)| path.starts_with(from.as_str()));
+        plan.unused = unused.into_iter().filter(|from| !in_texts(from) && !in_trust(from)).collect();
+        Ok(plan)
+    }
+
+    /// Makes the unpacked home the home.
+    ///
+    /// # Errors
+    /// When something has come into its place meanwhile, or the file system fails. The home is as it was then.
+    pub fn commit(mut self, plan: &RestorePlan) -> Result<(), Failure> {
+        let env = environment()?;
+        let moves = plan.moves.clone();
+        let moved = self.open_store()?.write(move |txn| kernel::relocate(txn, &env, &moves));
+        moved.map_err(|error: WriteError<Fault>| Failure::from(DaemonError::from(error)))?;
+        // The store is closed, so its last change is in its file.
+        self.store = None;
+        if self.scope == RestoreScope::Home {
+            self.write_config(plan)?;
+        }
+        match self.scope {
+            RestoreScope::Home => self.commit_home(),
+            RestoreScope::Store => self.commit_store(),
+        }
+    }
+
+    fn open_store(&self) -> Result<&Store, Failure> {
+        self.store.as_ref().ok_or_else(|| Failure::new(Exit::Failure, "the unpacked store is closed"))
+    }
+
+    /// Returns the texts of the configuration that change.
+    fn texts(&self, moves: &PathMap) -> Result<Vec<ChangedText>, Failure> {
+        let config = &self.staged.config;
+        let texts = changed_texts(config, moves).map_err(|error| io_failure(config, &error))?;
+        let strange = moves.moves().iter().find(|one| !is_plain(&one.to));
+        match strange.filter(|_| !texts.is_empty()) {
+            None => Ok(texts),
+            Some(strange) => {
+                let shown = visible_line(&strange.to);
+                Err(Failure::new(
+                    Exit::Invalid,
+                    format!("cannot write {shown} into the configuration: it has quotation marks"),
+                )
+                .help("choose a path without quotation marks and backslashes"))
+            }
+        }
+    }
+
+    fn write_config(&self, plan: &RestorePlan) -> Result<(), Failure> {
+        let place = &self.staged;
+        let is_read = |place: &Place| {
+            settings::read(&settings::path(place)).is_ok()
+                && mcp_file::read(&place.config).is_ok()
+                && policy_file::load(&place.config.join(policy_file::NAME), operator::PolicyOwner::Operator)
+                    .is_ok()
+        };
+        let was_read = is_read(place);
+        for text in self.texts(&plan.moves)? {
+            fs::write(&text.path, text.text).map_err(|error| io_failure(&text.path, &error))?;
+        }
+        if was_read && !is_read(place) {
+            return Err(Failure::new(
+                Exit::Invalid,
+                "cannot move the paths in the configuration: it could not be read afterwards",
+            )
+            .help("restore without `--map` of these paths, and change the files yourself"));
+        }
+        for (old, new) in self.moved_trust(&plan.moves)? {
+            trust::revoke(place, &old.path)?;
+            trust::keep_record(place, &new)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the trusted files that move, before and afterwards.
+    fn moved_trust(&self, moves: &PathMap) -> Result<Vec<(TrustedFile, TrustedFile)>, Failure> {
+        let moved = |old: TrustedFile| {
+            let path = moves.moved(old.path.to_str()?)?;
+            Some((old.clone(), TrustedFile { path: path.into(), ..old }))
+        };
+        Ok(trust::all(&self.staged)?.into_iter().filter_map(moved).collect())
+    }
+
+    fn set_modes(&self) -> Result<(), Failure> {
+        self.archive.set_modes().map_err(|error| failure_of(&self.staging.dir, &error))
+    }
+
+    fn commit_home(&self) -> Result<(), Failure> {
+        let (state, config) = (&self.place.state, &self.place.config);
+        let note =
+            Note { from: self.staged.config.clone(), to: config.clone(), staging: self.staging.dir.clone() };
+        let path = self.staged.state.join(NOTE);
+        let text = serde_json::to_vec(&note).map_err(|error| io_failure(&path, &error.into()))?;
+        let is_inside = config.starts_with(state);
+        let prepared = if is_inside { Ok(()) } else { write_new(&path, &text) };
+        prepared.and_then(|()| sync_tree(&self.staged.state)).map_err(|error| io_failure(&path, &error))?;
+        if !is_inside {
+            sync_tree(&self.staged.config).map_err(|error| io_failure(&self.staged.config, &error))?;
+        }
+        self.set_modes()?;
+        store::failpoint::reach("restore.prepared");
+        check_vacant(&self.place, self.scope)?;
+        for trace in TRACES {
+            clear(&state.join(trace)).map_err(|error| io_failure(state, &error))?;
+        }
+        // An empty directory in its place is replaced. Anything else stays, and the restore fails.
+        fs::rename(&self.staged.state, state)
+            .and_then(|()| sync_parent(state))
+            .map_err(|error| io_failure(state, &error))?;
+        store::failpoint::reach("restore.state_moved");
+        if is_inside {
+            return clear(&self.staging.dir).map_err(|error| io_failure(&self.staging.dir, &error));
+        }
+        finish(&self.place)
+    }
+
+    fn commit_store(&self) -> Result<(), Failure> {
+        sync_tree(&self.staged.state).map_err(|error| io_failure(&self.staging.dir, &error))?;
+        self.set_modes()?;
+        check_vacant(&self.place, self.scope)?;
+        let state = &self.place.state;
+        for name in ["stages", "mounts"] {
+            let Ok(copies) = fs::read_dir(self.staged.state.join(name)) else { continue };
+            make_dir(&state.join(name)).map_err(|error| io_failure(state, &error))?;
+            for copy in copies.flatten() {
+                let to = state.join(name).join(copy.file_name());
+                if to.symlink_metadata().is_err() {
+                    fs::rename(copy.path(), &to).map_err(|error| io_failure(&to, &error))?;
+                }
+            }
+        }
+        let store = self.place.store();
+        let moved = fs::rename(self.staged.store(), &store).and_then(|()| sync_parent(&store));
+        moved.map_err(|error| io_failure(&store, &error))
+    }
+}
+
+/// Completes a restore that was interrupted after its state directory came into place. Without one, this does nothing.
+///
+/// # Errors
+/// When the configuration cannot come into its place.
+pub fn finish(place: &Place) -> Result<(), Failure> {
+    let path = place.state.join(NOTE);
+    // A home that cannot be read is reported by the command that needs it.
+    let Ok(text) = fs::read(&path) else { return Ok(()) };
+    let note: Note = serde_json::from_slice(&text).map_err(|error| io_failure(&path, &error.into()))?;
+    if note.from.symlink_metadata().is_ok() {
+        let made = note.to.parent().map_or(Ok(()), make_dir);
+        let moved = made.and_then(|()| fs::rename(&note.from, &note.to)).and_then(|()| sync_parent(&note.to));
+        moved.map_err(|error| {
+            io_failure(&note.to, &error).help(format!(
+                "the restored configuration lies in {}; move what is in its place away, and try again",
+                visible_line(&note.from.to_string_lossy())
+            ))
+        })?;
+    }
+    fs::remove_file(&path).and_then(|()| clear(&note.staging)).map_err(|error| io_failure(&path, &error))?;
+    sync_parent(&path).map_err(|error| io_failure(&path, &error))
+}
+
+/// Checks that nothing lies where the restored parts go.
+fn check_vacant(place: &Place, scope: RestoreScope) -> Result<(), Failure> {
+    let occupied = |path: &Path| {
+        let shown = path.display().to_string();
+        Failure::new(
+            Exit::Conflict,
+            format!("cannot restore: {} holds something already", visible_line(&shown)),
+        )
+    };
+    match scope {
+        RestoreScope::Home => {
+            for (dir, traces) in [(&place.state, &TRACES[..]), (&place.config, &[])] {
+                let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+                let is_inner = |name: &std::ffi::OsStr| place.config == dir.join(name) && *dir == place.state;
+                let mut names =
+                    names.filter(|name| !traces.iter().any(|trace| name == trace) && !is_inner(name));
+                if names.next().is_some() || dir.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+                    return Err(occupied(dir).help(
+                        "name an empty home: `ALMONER_HOME=DIR almoner restore FILE`; for a damaged store alone, \
+                         `almoner restore FILE --store`",
+                    ));
+                }
+            }
+            Ok(())
+        }
+        RestoreScope::Store if place.store().symlink_metadata().is_ok() => {
+            let (store, aside) = (place.store(), beside(&place.store(), ".old"));
+            Err(occupied(&store).help(format!(
+                "`almoner stop && mv -T {} {}` moves the store away",
+                passable::shell_word(&store.to_string_lossy()),
+                passable::shell_word(&aside.to_string_lossy())
+            )))
+        }
+        RestoreScope::Store => Ok(()),
+    }
+}
+
+impl Staging {
+    /// Takes the directories beside a home. The remains of a killed restore are removed.
+    fn take(place: &Place) -> Result<Staging, Failure> {
+        let dir = beside(&place.state, ".restoring");
+        let config = match place.config.strip_prefix(&place.state) {
+            Ok(inner) => dir.join("state").join(inner),
+            Err(_) => beside(&place.config, ".restoring"),
+        };
+        let failed = |error: io::Error| io_failure(&dir, &error);
+        let above = dir.parent().unwrap_or(Path::new("/")).to_owned();
+        let made = (!above.exists()).then(|| above.clone());
+        make_dir(&dir).map_err(failed)?;
+        let path = dir.join("lock");
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE_FILE).open(&path);
+        let lock = lock.map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::new(
+                    Exit::Conflict,
+                    "cannot restore: another restore of this home is at work",
+                )
+                .help("wait until it has ended"));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        clear(&dir.join("state")).and_then(|()| clear(&config)).map_err(failed)?;
+        Ok(Staging { note: place.state.join(NOTE), dir, config, made, _lock: lock })
+    }
+}
+
+/// Returns the path that a directory will have, with all links in its existing part followed: rows name such paths.
+fn future_path(dir: &Path) -> Result<String, Failure> {
+    let found = dir.ancestors().find_map(|there| {
+        let rest = dir.strip_prefix(there).ok()?;
+        Some(fs::canonicalize(there).ok()?.join(rest))
+    });
+    let path = found.unwrap_or_else(|| dir.to_owned());
+    path.to_str().map(|path| path.trim_end_matches('/').to_owned()).ok_or_else(|| {
+        Failure::new(Exit::Failure, "cannot restore: the path of the home is not UTF-8")
+            .help("choose a path of plain text")
+    })
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(path)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use io::Write as _;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Removes a file or a directory with everything in it. A link is removed, and not followed.
+fn clear(path: &Path) -> io::Result<()> {
+    let Ok(meta) = path.symlink_metadata() else { return Ok(()) };
+    match meta.is_dir() {
+        true => caps::remove_tree(path),
+        false => fs::remove_file(path),
+    }
+}
+
+/// Waits until everything in a directory is on the disk.
+fn sync_tree(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync_tree(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    File::open(dir)?.sync_all()
+}
+
+fn sync_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |above| File::open(above)?.sync_all())
+}
+
+fn archive_failure(file: &Path, error: ArchiveError) -> Failure {
+    let (exit, help) = match &error {
+        ArchiveError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            (Exit::NotFound, "name a file that `almoner backup FILE` has made")
+        }
+        ArchiveError::Io { .. } => (Exit::Failure, "nothing was restored; the file stays as it is"),
+        ArchiveError::NoRoom => (Exit::Failure, "free some space; nothing was restored"),
+        ArchiveError::Later(_) => (Exit::Failure, "install that build; nothing was restored"),
+        ArchiveError::Foreign => {
+            (Exit::Invalid, "name a file that `almoner backup FILE` has made; nothing was restored")
+        }
+        ArchiveError::Damaged(_) | ArchiveError::Entry(_) => {
+            (Exit::Invalid, "take another backup; nothing was restored")
+        }
+    };
+    let shown = file.display().to_string();
+    Failure::new(exit, format!("cannot restore {}: {error}", visible_line(&shown))).help(help)
+}
+
+fn failure_of(path: &Path, error: &ArchiveError) -> Failure {
+    let shown = path.display().to_string();
+    Failure::new(Exit::Failure, format!("cannot restore {}: {error}", visible_line(&shown)))
+        .help("nothing was restored; the backup stays as it is")
+}
+
+fn io_failure(path: &Path, error: &io::Error) -> Failure {
+    let shown = path.display().to_string();
+    Failure::new(Exit::Failure, format!("cannot restore {}: {error}", visible_line(&shown)))
+        .help("the directory must be yours, and writable; the backup stays as it is")
+}
+
+fn store_failure(fault: kernel::txn::StoreFault) -> Failure {
+    Failure::from_error(Exit::Failure, fault).help("take another backup; nothing was restored")
+}
