@@ -16,6 +16,7 @@ mod demo;
 mod deny;
 mod dist;
 mod examples;
+mod fixture_home;
 mod fuzz;
 mod mutants;
 mod process;
@@ -52,6 +53,8 @@ Usage: cargo xtask COMMAND
                        that has benches
   examples MODEL [FOLDER…]
                        the facts of the examples with a real model, as one table; `local` takes some minutes each
+  fixture-home [--binary PATH]
+                       a small home as this build writes it, for the test that opens the homes of earlier releases
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
                        hour or two, needs cargo-mutants
   test262 [PART]       the language part of the standard's own tests in vats, or those whose paths have PART
@@ -101,6 +104,7 @@ fn dispatch(arguments: &[String]) -> Result<CommandStatus> {
         "tidy" => tidy::main(rest),
         "bench" => bench::main(rest),
         "examples" => examples::main(rest),
+        "fixture-home" => fixture_home::main(rest),
         "mutants" => mutants::main(rest),
         "deny" => deny::main(rest),
         "dist" => dist::main(rest),
