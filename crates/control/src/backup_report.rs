@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The report about a backup of a home.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackupReport {
     /// The number of files in the backup.
     pub files: u64,

@@ -660,6 +660,7 @@ pub struct PolicyFile {
 
 /// The policies of the machine's administrator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ManagedPolicies {
     /// The path of the file.
     pub path: String,

@@ -8,6 +8,9 @@
 //!    understand. Requests of N−1 must stay requests of N.
 //! 3. `cargo xtask schema` writes the schema of N, and the Python client.
 
+use kernel::command::Reply;
+use kernel::event::Change;
+
 use crate::exit::{Exit, Failure};
 use crate::problem::Problem;
 use crate::protocol::{Request, Response};
@@ -24,20 +27,52 @@ pub struct ServedVersion {
     pub refuses_unknown_fields: bool,
     /// Changes a response of the next version into one of this version.
     from_next: fn(&mut Response),
+    /// Returns whether a follower of this version is sent an event of the next version.
+    shows: fn(&Change) -> bool,
     /// Returns whether a daemon of this version understands all of a request.
     understands: fn(&Request) -> bool,
 }
 
 /// The versions that the daemon serves, newest first.
 pub static SERVED: [ServedVersion; 2] = [
-    ServedVersion { number: VERSION, refuses_unknown_fields: true, from_next: |_| {}, understands: |_| true },
-    ServedVersion { number: 16, refuses_unknown_fields: false, from_next: to_16, understands: |_| true },
+    ServedVersion {
+        number: VERSION,
+        refuses_unknown_fields: true,
+        from_next: |_| {},
+        shows: |_| true,
+        understands: |_| true,
+    },
+    ServedVersion {
+        number: 16,
+        refuses_unknown_fields: false,
+        from_next: to_16,
+        shows: is_in_16,
+        understands: understood_by_16,
+    },
 ];
 
-/// Changes a response into one of version 16, in which a failure names no problem.
+/// Changes a response into one of version 16. A failure names no problem there, and a backup is done without a report.
 fn to_16(response: &mut Response) {
-    if let Response::Failed(failure) | Response::Warning(failure) = response {
-        failure.problem = None;
+    match response {
+        Response::Failed(failure) | Response::Warning(failure) => failure.problem = None,
+        Response::BackedUp(_) => *response = Response::Reply(Reply::Done),
+        Response::Audited(report) => report.last.retain(|event| is_in_16(&event.change)),
+        _ => {}
+    }
+}
+
+/// Returns whether version 16 has the change. Its log does not say who records, nor that directories have moved.
+fn is_in_16(change: &Change) -> bool {
+    !matches!(change, Change::Opened { .. } | Change::Relocated { .. })
+}
+
+/// Returns whether a daemon of version 16 understands all of a request. It would start a second run despite a key.
+fn understood_by_16(request: &Request) -> bool {
+    match request {
+        Request::Run(start) => start.key.is_none(),
+        Request::Backup { with_key, .. } => !with_key,
+        Request::Replace { .. } => false,
+        _ => true,
     }
 }
 
@@ -73,6 +108,13 @@ impl ServedVersion {
         Err(Failure::new(Exit::Conflict, message).help("`almoner stop`, then try again"))
     }
 
+    /// Returns whether a follower of this version is sent a response. It is sent no event that its version lacks.
+    pub fn shows(&self, response: &Response) -> bool {
+        let Response::Event(event) = response else { return true };
+        let newer = SERVED.iter().filter(|version| version.number >= self.number);
+        newer.into_iter().all(|version| (version.shows)(&event.change))
+    }
+
     /// Returns a response in the form of this version.
     #[must_use]
     pub fn adapt(&self, mut response: Response) -> Response {
@@ -105,6 +147,38 @@ mod tests {
         };
         assert_eq!(in_form_of(17)["body"]["problem"]["problem"], "too_deep");
         assert_eq!(in_form_of(16)["body"].get("problem"), None);
+    }
+
+    #[test]
+    fn version_16_gets_no_event_that_it_lacks() {
+        let event = |change: serde_json::Value| {
+            let hash = "00".repeat(32);
+            let event =
+                serde_json::json!({ "seq": 1, "at_ms": 0, "change": change, "prev": hash, "hash": hash });
+            Response::Event(serde_json::from_value(event).unwrap())
+        };
+        let opened = event(serde_json::json!({ "change": "opened", "user": "ada", "host": "desk" }));
+        let ended = event(serde_json::json!({ "change": "run_finished", "run": 1, "ok": true }));
+        let [newest, older] = &SERVED;
+        assert!(newest.shows(&opened) && !older.shows(&opened));
+        assert!(newest.shows(&ended) && older.shows(&ended));
+    }
+
+    #[test]
+    fn older_daemon_is_not_asked_for_an_idempotent_start() {
+        let request = |key: Option<&str>| {
+            let worker = serde_json::json!({ "name": "note", "source": "" });
+            let mut request = serde_json::json!({ "request": "run", "text": "", "worker": worker, "spec": {} });
+            if let Some(key) = key {
+                request["key"] = key.into();
+            }
+            serde_json::from_value::<Request>(request).unwrap()
+        };
+        let [newest, older] = &SERVED;
+        for (key, is_understood) in [(None, true), (Some("order-17"), false)] {
+            assert_eq!(older.check_request(&request(key)).is_ok(), is_understood, "{key:?}");
+            assert!(newest.check_request(&request(key)).is_ok(), "{key:?}");
+        }
     }
 
     #[test]

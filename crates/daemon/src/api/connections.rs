@@ -249,13 +249,16 @@ struct SocketFollower<'a> {
 
 impl Follower for SocketFollower<'_> {
     fn send(&mut self, response: Response) -> io::Result<()> {
+        if !self.version.shows(&response) {
+            return Ok(());
+        }
         write(self.stream, self.version, response)
     }
 
     fn send_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
         // All responses are sent in one write, so that the follower wakes only once.
         let mut frames = Zeroizing::new(Vec::new());
-        for response in responses {
+        for response in responses.into_iter().filter(|response| self.version.shows(response)) {
             frame::write(&mut *frames, &self.version.adapt(response))?;
         }
         self.stream.write_all(&frames)

@@ -19,7 +19,6 @@ use crate::queries::{
 };
 use crate::runs::approval_extras;
 use crate::runs::{bind, card, chat_message, chats, forget, keyed_request, logins, staging, start, undo};
-use crate::state::errors::DaemonError;
 use crate::state::{daemon, damage, gateway_tokens, vault};
 use config::build;
 use config::model_choice::KnownModels;

@@ -28,6 +28,7 @@ pub struct Event {
 
 /// A user of the operating system on a machine. The daemon of this user records events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorder {
     /// The name of the user, or the number if the user has no name.
     pub user: Untrusted,
@@ -37,6 +38,7 @@ pub struct Recorder {
 
 /// The surface over which a person's command reached the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "surface", rename_all = "snake_case")]
 pub enum Surface {
     /// The control socket, which only the daemon's own user can open.

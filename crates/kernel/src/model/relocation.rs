@@ -6,6 +6,7 @@ use crate::id::BlobHash;
 
 /// A directory that has moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectoryMove {
     /// The absolute path before.
     pub from: String,
@@ -15,11 +16,13 @@ pub struct DirectoryMove {
 
 /// The directories that have moved. If one lies in another, the longer path counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct PathMap(Vec<DirectoryMove>);
 
 /// A move of directories, as the store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relocation {
     /// The directories.
     pub moves: PathMap,

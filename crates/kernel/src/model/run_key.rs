@@ -11,6 +11,7 @@ pub const MAX_RUN_KEY_LEN: usize = 128;
 
 /// The name under which a program starts a run once. It has 1 to 128 visible characters of ASCII, without blanks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct RunKey(String);
 
@@ -58,6 +59,7 @@ impl fmt::Display for RunKey {
 
 /// The digest of one part of the request for a run, such as an input or a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestPart {
     /// The name of the part, as a user reads it: `document 2`.
     pub name: String,
@@ -67,6 +69,7 @@ pub struct RequestPart {
 
 /// The key of a request for a run, and the parts that a repetition of the request must have again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyedRequest {
     /// The key.
     pub key: RunKey,
