@@ -78,9 +78,9 @@ impl Server {
                 .stack_size(crate::state::thread_stack::STACK_SIZE);
             let talking = Arc::clone(&server);
             let spawned = thread.spawn(move || {
+                let _registered = Registration { server: &talking, number };
                 // An error means that the client has gone, which needs no report.
                 let _ = talking.serve_client(stream);
-                talking.clients().streams.remove(&number);
             });
             if spawned.is_err() {
                 // If no thread can be started, the connection is closed, and the client sees its end.
@@ -193,6 +193,19 @@ impl Server {
             }
             written?;
         }
+    }
+}
+
+/// The entry of a client among those that are connected. It also ends if the client's thread panics: the entry holds
+/// the connection, and the client would wait for an answer for ever.
+struct Registration<'a> {
+    server: &'a Server,
+    number: u64,
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        self.server.clients().streams.remove(&self.number);
     }
 }
 

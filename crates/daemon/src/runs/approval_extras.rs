@@ -88,7 +88,10 @@ pub fn preview_extras(
 ) -> Result<ExtrasPreview, Failure> {
     let (makings, _) = worker_proposals(daemon, message, Some(&[entry]))?;
     let [proposal] = makings.as_slice() else {
-        let what = format!("entry {} of message {message} makes no worker that waits for you", entry + 1);
+        let what = format!(
+            "entry {} of message {message} makes no worker that waits for you",
+            entry.saturating_add(1)
+        );
         return Err(Failure::new(Exit::Conflict, what)
             .help(format!("`almoner inbox {message}` shows what it is now")));
     };
