@@ -7,7 +7,6 @@ import os
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 from typing import Any, List, Optional
@@ -223,13 +222,7 @@ class ConnectionTest(ClientTest):
         with self.assertRaises(ConnectionLost):
             almoner.status()
         # A daemon that is ending may still take a connection, which it then closes.
-        deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline:
-            try:
-                return self.assertNotEqual(self.connect().status()["pid"], before)
-            except ConnectionLost:
-                time.sleep(0.05)
-        self.fail("the daemon was not started again")
+        self.assertNotEqual(self.connect().status()["pid"], before)
 
     def test_long_path_of_home_is_reached(self) -> None:
         self.home = self.home / ("x" * 100) / "home"

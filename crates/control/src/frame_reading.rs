@@ -37,6 +37,10 @@ pub fn read_hello(bytes: &[u8]) -> Result<(Hello, &'static ServedVersion), Failu
 pub fn read_request(bytes: &[u8], version: &ServedVersion) -> Result<OnBehalf, Failure> {
     let text = text_of(bytes, "request")?;
     let asked: OnBehalf = parse(text, "request").map_err(|failure| name_unknown_request(failure, text))?;
+    // Serde takes the number of a request for its name.
+    if version.refuses_unknown_fields && serde_json::from_str::<Head>(text).is_err() {
+        return Err(refusal("request", "`request` is no text", Problem::WrongField));
+    }
     if version.refuses_unknown_fields
         && let Some(field) = unknown_field(text, &asked)
     {
@@ -52,6 +56,12 @@ pub fn too_long(bytes: u64, max_bytes: usize) -> Failure {
     let max_bytes = max_bytes as u64;
     let reason = format!("it has {bytes} bytes, and the limit is {max_bytes}");
     refusal("request", &reason, Problem::TooLong { bytes, max_bytes })
+}
+
+/// The name of a request.
+#[derive(Deserialize)]
+struct Head {
+    request: String,
 }
 
 fn text_of<'a>(bytes: &'a [u8], frame: &str) -> Result<&'a str, Failure> {
@@ -78,10 +88,6 @@ fn parse<T: DeserializeOwned>(text: &str, frame: &str) -> Result<T, Failure> {
 
 /// Returns the failure as one about an unknown request, if the request is one.
 fn name_unknown_request(failure: Failure, text: &str) -> Failure {
-    #[derive(Deserialize)]
-    struct Head {
-        request: String,
-    }
     let is_wrong = matches!(failure.problem.as_deref(), Some(Problem::WrongField));
     let Some(Head { request }) = is_wrong.then(|| serde_json::from_str(text).ok()).flatten() else {
         return failure;
@@ -148,7 +154,8 @@ mod tests {
             (deep.as_bytes(), Err(Problem::TooDeep)),
             (b"[]", Err(Problem::WrongField)),
             (b"{}", Err(missing("request"))),
-            (br#"{"request":7}"#, Err(Problem::WrongField)),
+            (br#"{"request":[]}"#, Err(Problem::WrongField)),
+            (br#"{"request":0}"#, Err(Problem::WrongField)),
             (br#"{"request":"statuss"}"#, Err(Problem::UnknownRequest { request: words("statuss") })),
             (br#"{"request":"get_run"}"#, Err(missing("run"))),
             (br#"{"request":"get_run","run":"r1"}"#, Err(Problem::WrongField)),

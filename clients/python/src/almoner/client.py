@@ -83,18 +83,26 @@ class Client(Requests):
         place = Path(home) if home is not None else transport.find_home()
         if keys is None:
             keys = {name: os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)}
-        if start:
-            connection = transport.open_or_start(place, program, timeout)
-        else:
-            found = transport.Connection.open(place, timeout)
-            if found is None:
-                raise AlmonerError("no_daemon", "no daemon listens", "run `almoner daemon`")
-            connection = found
-        try:
-            return cls(connection, place, keys, agent, version)
-        except BaseException:
-            connection.close()
-            raise
+        deadline = time.monotonic() + transport.START_TIMEOUT
+        while True:
+            if start:
+                connection = transport.open_or_start(place, program, timeout)
+            else:
+                found = transport.Connection.open(place, timeout)
+                if found is None:
+                    raise AlmonerError("no_daemon", "no daemon listens", "run `almoner daemon`")
+                connection = found
+            try:
+                return cls(connection, place, keys, agent, version)
+            except ConnectionLost:
+                connection.close()
+                # A daemon that is ending may hang up before it answers. That counts as no daemon.
+                if not start or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            except BaseException:
+                connection.close()
+                raise
 
     def again(self) -> "Client":
         """Returns a second connection with the same settings."""
