@@ -1,11 +1,12 @@
 //! Events name the user and the machine that recorded them.
 
-use kernel::command::{Act, Command};
+use kernel::command::{Act, Command, NameAct};
 use kernel::env::Env;
 use kernel::event::{Change, Event, Recorder};
-use kernel::{BlobHash, NamePath, query};
+use kernel::{BlobHash, query};
 use passable::Untrusted;
 
+use crate::agents::path;
 use crate::fixture::{Fixture, env};
 
 fn recorder(user: &str, host: &str) -> Recorder {
@@ -19,8 +20,7 @@ fn make(w: &mut Fixture, name: &str, by: Option<&Recorder>) {
         Some(by) => env(w.ticks).recorded_by(by.clone()),
         None => env(w.ticks),
     };
-    let path: NamePath = name.parse().unwrap();
-    let act = Act::Name(kernel::command::NameAct::MakeDirectory { path });
+    let act = Act::Name(NameAct::MakeDirectory { path: path(name) });
     kernel::apply(&mut w.store, &env, Command { actor: w.host, act, said: None }).unwrap();
 }
 
@@ -42,7 +42,8 @@ fn event_names_the_user_and_machine_that_recorded_it() {
     let opened: Vec<_> = all.iter().filter(|event| matches!(event.change, Change::Opened { .. })).collect();
     assert_eq!(opened.len(), 3, "one event for each change, not for each command");
     let named = |name: &str| {
-        let found = all.iter().find(|event| matches!(&event.change, Change::Named { name: own, .. } if own == name));
+        let found =
+            all.iter().find(|event| matches!(&event.change, Change::Named { name: own, .. } if own == name));
         found.and_then(|event| event.by.clone())
     };
     assert_eq!(named("a"), Some(ada.clone()));

@@ -67,7 +67,6 @@ pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
 impl EventSummary {
     fn hear(&mut self, owner: Owner, event: &Event) -> Law {
         match &event.change {
-
             Change::Named { directory, name, id } => {
                 self.names.insert((owner, directory.number, name.clone()), *id);
             }
