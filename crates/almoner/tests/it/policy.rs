@@ -179,7 +179,7 @@ fn policy_examples_in_the_docs_work() {
         page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
     };
     let (cedar, examples) = (blocks("cedar"), blocks("examples"));
-    assert_eq!((cedar.len(), examples.len()), (2, 1));
+    assert_eq!((cedar.len(), examples.len()), (3, 1));
     let home = TestHome::new();
     home.write("policy.cedar", &cedar[0]);
     let wrong = home.almoner(&["policy", "check", "policy.cedar"]).expect(6);
@@ -187,6 +187,12 @@ fn policy_examples_in_the_docs_work() {
         wrong.err.contains("policy.cedar:16: ") && wrong.err.contains("no policy speaks of it"),
         "{}",
         wrong.err
+    );
+    home.write("asking/policy.cedar", &cedar[2]);
+    let said = home.almoner(&["policy", "check", "asking/policy.cedar"]).expect(0).out;
+    assert!(
+        said.contains("asks     mail-asks") && said.contains("1 policy, 1 example as they must be"),
+        "{said}"
     );
     let first = cedar[0].split("@id(\"mail-to-myself\")").next().unwrap();
     home.write("policy.cedar", format!("{first}\n{}", cedar[1]));
