@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::test_home::{Said, TestHome};
@@ -44,6 +44,7 @@ fn program(home: &TestHome, name: &str) -> Command {
         .current_dir(home.work())
         .env("PATH", path)
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONPATH", client())
         .env("ALMONER_HOME", home.root())
         .env("ALMONER_MODEL", model(home))
         .env("ALMONER_KEYRING", "none")
@@ -51,6 +52,11 @@ fn program(home: &TestHome, name: &str) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// Returns the folder of the client for Python.
+fn client() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/python/src")
 }
 
 fn model(home: &TestHome) -> String {
@@ -88,7 +94,7 @@ fn home() -> TestHome {
 #[test]
 fn every_program_of_the_page_gets_the_result_of_one_run() {
     let programs: Vec<String> = blocks().into_keys().filter(|name| !name.ends_with(".worker")).collect();
-    assert_eq!(programs, ["order.sh", "order_protocol.py"]);
+    assert_eq!(programs, ["order.sh", "order_client.py", "order_protocol.py"]);
     for name in &programs {
         let home = home();
         let said = run(&home, name, "y\n").expect(0);
@@ -110,7 +116,7 @@ fn every_program_of_the_page_gets_the_result_of_one_run() {
 
 #[test]
 fn denied_card_of_a_program_changes_nothing() {
-    for name in ["order.sh", "order_protocol.py"] {
+    for name in ["order.sh", "order_client.py", "order_protocol.py"] {
         let home = home();
         let said = run(&home, name, "n\n").expect(0);
         assert_eq!(said.out, "7\n", "{name}: {}", said.err);
