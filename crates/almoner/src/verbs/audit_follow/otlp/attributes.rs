@@ -27,6 +27,8 @@ pub(super) const SERVER_PORT: &str = "server.port";
 pub(super) const SERVICE_INSTANCE: &str = "service.instance.id";
 pub(super) const SERVICE_NAME: &str = "service.name";
 pub(super) const SERVICE_VERSION: &str = "service.version";
+pub(super) const HOST_NAME: &str = "host.name";
+pub(super) const USER_NAME: &str = "user.name";
 
 /// The number of the event. A receiver drops an event whose number it has seen.
 pub(super) const EVENT_SEQ: &str = "almoner.event.seq";
@@ -54,6 +56,8 @@ pub(super) const MESSAGE: &str = "almoner.message";
 pub(super) const MESSAGE_KIND: &str = "almoner.message.kind";
 /// Whether a message needs an answer of a person.
 pub(super) const NEEDS_PERSON: &str = "almoner.message.needs_person";
+/// The surface over which a person answered: `control` or `web`.
+pub(super) const SURFACE: &str = "almoner.surface";
 /// Whether a person approved a call.
 pub(super) const APPROVED: &str = "almoner.approved";
 /// The grant, such as `g4`.

@@ -1,6 +1,6 @@
 //! Log records: one for each event, so that the numbers of the records have no gap.
 
-use kernel::event::{Change, Event};
+use kernel::event::{Change, Event, Surface};
 use kernel::proposal::{Decision, Finding};
 use kernel::run::{Entry, RunOutcome};
 use kernel::{MessageNumber, RunNumber, StepRef};
@@ -31,6 +31,10 @@ pub(super) fn record_of(journal: &mut JournalReader<'_>, event: &Event) -> Resul
     let Details { mut attributes, error, run } = details(journal, &event.change)?;
     attributes.push(number(attribute::EVENT_SEQ, event.seq));
     attributes.push(text(attribute::EVENT_HASH, event.hash.to_string()));
+    if let Some(by) = &event.by {
+        attributes.push(text(attribute::USER_NAME, by.user.raw()));
+        attributes.push(text(attribute::HOST_NAME, by.host.raw()));
+    }
     attributes.extend(run.map(|run| text(attribute::RUN, run.to_string())));
     let severity = if error.is_some() { SeverityNumber::Warn } else { SeverityNumber::Info };
     attributes.extend(error.map(|error| text(attribute::ERROR_TYPE, error)));
@@ -58,6 +62,8 @@ pub(super) fn record_of(journal: &mut JournalReader<'_>, event: &Event) -> Resul
 fn event_name(change: &Change) -> String {
     match change {
         Change::Genesis { .. } => "store.made".to_owned(),
+        Change::Opened { .. } => "store.opened".to_owned(),
+        Change::Relocated { .. } => "directories.moved".to_owned(),
         Change::RunStarted { .. } => "run.started".to_owned(),
         Change::RunFinished { .. } => "run.finished".to_owned(),
         Change::Granted { .. } => "grant.made".to_owned(),
@@ -80,9 +86,12 @@ fn details(journal: &mut JournalReader<'_>, change: &Change) -> Result<Details, 
     let message = |message: &MessageNumber| text(attribute::MESSAGE, message.to_string());
     let plain = |attributes: Vec<KeyValue>| Details { attributes, ..Details::default() };
     Ok(match change {
-        Change::Genesis { .. } | Change::Named { .. } | Change::Unnamed { .. } | Change::Cancelled { .. } => {
-            Details::default()
-        }
+        Change::Genesis { .. }
+        | Change::Opened { .. }
+        | Change::Relocated { .. }
+        | Change::Named { .. }
+        | Change::Unnamed { .. }
+        | Change::Cancelled { .. } => Details::default(),
         Change::RunStarted { run, name, parent } => {
             let mut attributes = vec![text(attribute::AGENT_NAME, name)];
             attributes.extend(parent.map(|parent| text(attribute::PARENT_RUN, parent.to_string())));
@@ -104,8 +113,10 @@ fn details(journal: &mut JournalReader<'_>, change: &Change) -> Result<Details, 
         Change::Revoked { number } => plain(vec![text(attribute::GRANT, number.to_string())]),
         Change::Settled { ok, .. } => plain(vec![flag(attribute::HAS_RESULT, *ok)]),
         Change::Dismissed { number } | Change::CommandCompleted { number } => plain(vec![message(number)]),
-        Change::Answered { number, needs_you } => {
-            plain(vec![message(number), flag(attribute::NEEDS_PERSON, *needs_you)])
+        Change::Answered { number, needs_you, over } => {
+            let mut attributes = vec![message(number), flag(attribute::NEEDS_PERSON, *needs_you)];
+            attributes.extend(over.map(|over| text(attribute::SURFACE, surface_name(over))));
+            plain(attributes)
         }
         Change::Message { number, kind, run, needs_you, .. } => Details {
             attributes: vec![
@@ -123,6 +134,13 @@ fn details(journal: &mut JournalReader<'_>, change: &Change) -> Result<Details, 
             Details { run: Some(*run), ..details }
         }
     })
+}
+
+fn surface_name(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Control => "control",
+        Surface::Web { .. } => "web",
+    }
 }
 
 /// Returns the error with which a run ended.
