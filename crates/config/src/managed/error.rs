@@ -41,7 +41,8 @@ impl ManagedError {
         match self {
             ManagedError::Untrusted { repair, .. } => format!("as root: `{repair}`; then `almoner resume`"),
             ManagedError::Unreadable { path, .. } => {
-                format!("as root: `chmod a+rX {}`; then `almoner resume`", path.display())
+                let above = path.parent().unwrap_or(path).display();
+                format!("as root: `chmod a+rX {above} {}`; then `almoner resume`", path.display())
             }
             ManagedError::Invalid { advice, .. } => {
                 format!("{advice}; `almoner doctor managed` reads it again, and `almoner resume` goes on")

@@ -24,6 +24,7 @@ use super::suspended_code::{SuspendedCode, WaitTarget};
 use crate::objects::file_worker::TaskOutcome;
 use crate::objects::object::Object;
 use crate::state::code_host::{ObjectMessage, RESTART_MESSAGE};
+use crate::state::confinement;
 use crate::state::daemon;
 use crate::state::daemon::Daemon;
 use crate::state::daemon::WeakHostDaemon;
@@ -620,7 +621,14 @@ impl ThreadState {
                     self.settle(&shared, eval, outcome);
                 }
                 None if is_lost => {
-                    let what = format!("its process ended by itself, {times} times");
+                    let what = match confinement::fault() {
+                        Some(fault) => {
+                            format!(
+                                "this machine cannot confine guest code ({fault}): `almoner doctor sandbox`"
+                            )
+                        }
+                        None => format!("its process ended by itself, {times} times"),
+                    };
                     let help = "`almoner doctor` says whether guest code can be confined here";
                     self.settle(&shared, eval, failed("vat/crashed", what, help));
                 }

@@ -52,8 +52,13 @@ pub(super) fn confine(
             started.display()
         )));
     }
-    let failed =
-        |e: landlock::RulesetError| io::Error::other(format!("Landlock (Linux {needed} or later): {e}"));
+    let failed = |error: landlock::RulesetError| match error {
+        // The library lists every right that the kernel does not know, which nobody can use.
+        landlock::RulesetError::HandleAccesses(_) => {
+            io::Error::other(format!("this kernel lacks Landlock of Linux {needed} or later"))
+        }
+        error => io::Error::other(format!("Landlock (Linux {needed} or later): {error}")),
+    };
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(least))

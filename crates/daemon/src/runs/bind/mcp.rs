@@ -15,6 +15,7 @@ use resource::programs::ProgramDirectory;
 use resource::web::{Place, SecretUse, Web};
 
 use crate::files::directories;
+use crate::state::confinement;
 use crate::state::daemon::HostDaemon;
 use config::mcp_file::{self, DEFAULT_MEMORY, Server, setting};
 use config::settings;
@@ -179,6 +180,13 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
 }
 
 fn list_tools(daemon: &HostDaemon, server: &ToolServer) -> Result<caps::ToolListing, Failure> {
+    if let (ServerTransport::Program(_), Some(fault)) = (&server.line, confinement::fault()) {
+        let name = &server.name;
+        let message =
+            format!("cannot start the server {name}: this machine cannot confine programs: {fault}");
+        let help = "`almoner doctor sandbox` says what is missing; a server at an address needs none of it";
+        return Err(Failure::new(Exit::Failure, message).help(help));
+    }
     let outside: Arc<dyn caps::HostServices> = daemon.server_services();
     caps::ask_tools(server, &outside).map_err(|error| {
         let name = &server.name;
