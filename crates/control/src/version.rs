@@ -168,7 +168,8 @@ mod tests {
     fn older_daemon_is_not_asked_for_an_idempotent_start() {
         let request = |key: Option<&str>| {
             let worker = serde_json::json!({ "name": "note", "source": "" });
-            let mut request = serde_json::json!({ "request": "run", "text": "", "worker": worker, "spec": {} });
+            let mut request =
+                serde_json::json!({ "request": "run", "text": "", "worker": worker, "spec": {} });
             if let Some(key) = key {
                 request["key"] = key.into();
             }

@@ -62,8 +62,9 @@ pub const REQUESTS: &[Exchange] = &[
     row("models", &["models"]),
     row("save", &["saved"]),
     row("policy", &["policy"]),
-    row("backup", &["reply"]),
+    row("backup", &["backed_up"]),
     row("stop", &["reply"]),
+    row("replace", &["reply"]),
 ];
 
 /// The responses to queries.
