@@ -600,6 +600,18 @@ class AuthorParam(TypedDict):
     email: str
 
 
+class BackupReport(TypedDict):
+    """The report about a backup of a home."""
+    #: The number of files in the backup.
+    files: int
+    #: The size of the backup, in bytes.
+    bytes: int
+    #: Whether the backup holds the key of the vault.
+    has_key: bool
+    #: The parts of the home that the backup leaves out, each in a short sentence.
+    left_out: List[str]
+
+
 class BatchAsks(TypedDict):
     """The open approvals of a batch."""
     #: The batch.
@@ -996,6 +1008,17 @@ class ChangeGenesis(TypedDict):
     host: FormulaId
 
 
+class ChangeOpened(TypedDict):
+    """Another user, or a daemon on another machine, records from here on. The event stands before the first
+    change of theirs.
+    """
+    change: Literal['opened']
+    #: The name of the user, or the number if the user has no name.
+    user: Untrusted
+    #: The name of the machine.
+    host: Untrusted
+
+
 class _ChangeRunStartedRequired(TypedDict):
     change: Literal['run_started']
     #: The run.
@@ -1118,13 +1141,27 @@ class ChangeCommandCompleted(TypedDict):
     number: MessageNumber
 
 
-class ChangeAnswered(TypedDict):
-    """A person answered a message."""
+class _ChangeAnsweredRequired(TypedDict):
     change: Literal['answered']
     #: The message.
     number: MessageNumber
     #: Whether entries are still open.
     needs_you: bool
+
+
+class ChangeAnswered(_ChangeAnsweredRequired, total=False):
+    """A person answered a message."""
+    #: The surface over which the answer came, if it is known.
+    over: Optional[Surface]
+
+
+class ChangeRelocated(TypedDict):
+    """Directories that the store names have moved, and so the records that name them have changed."""
+    change: Literal['relocated']
+    #: The number of the move, from 1.
+    number: int
+    #: The hash of the move's record.
+    digest: BlobHash
 
 
 class ChangeRunFinished(TypedDict):
@@ -1137,7 +1174,7 @@ class ChangeRunFinished(TypedDict):
 
 
 #: The content of an event.
-Change = Union["ChangeGenesis", "ChangeRunStarted", "ChangeGranted", "ChangeRevoked", "ChangeNamed", "ChangeUnnamed", "ChangeSettled", "ChangeDismissed", "ChangeCancelled", "ChangeStep", "ChangeMessage", "ChangeCommandCompleted", "ChangeAnswered", "ChangeRunFinished"]
+Change = Union["ChangeGenesis", "ChangeOpened", "ChangeRunStarted", "ChangeGranted", "ChangeRevoked", "ChangeNamed", "ChangeUnnamed", "ChangeSettled", "ChangeDismissed", "ChangeCancelled", "ChangeStep", "ChangeMessage", "ChangeCommandCompleted", "ChangeAnswered", "ChangeRelocated", "ChangeRunFinished"]
 
 
 class ChangeDigests(TypedDict, total=False):
@@ -1984,8 +2021,7 @@ class Envelope(_EnvelopeFields):
     """The part of a message that stays when its references have been dropped."""
 
 
-class Event(TypedDict):
-    """One observable change."""
+class _EventRequired(TypedDict):
     #: The number of the event, from 1.
     seq: int
     #: The time of the change, in milliseconds since 1970.
@@ -1996,6 +2032,13 @@ class Event(TypedDict):
     prev: BlobHash
     #: The hash of this event, over `prev`, `seq`, `at_ms` and the JSON of `change`.
     hash: BlobHash
+
+
+class Event(_EventRequired, total=False):
+    """One observable change."""
+    #: The user and the machine that recorded the event. The log has them once for many events, in
+    #: [`Change::Opened`]. They are added when events are read.
+    by: Optional[Recorder]
 
 
 class Exhausted(TypedDict):
@@ -2009,7 +2052,7 @@ class Exhausted(TypedDict):
 
 
 #: The exit code of a process. The numbers are part of the interface.
-Exit = Literal['ok', 'failure', 'usage', 'no_daemon', 'not_found', 'denied', 'invalid', 'needs_you', 'conflict', 'interrupted']
+Exit = Literal['ok', 'failure', 'usage', 'no_daemon', 'not_found', 'denied', 'invalid', 'needs_you', 'conflict', 'timed_out', 'replaced', 'interrupted']
 
 
 class ExtrasPreview(TypedDict):
@@ -2452,7 +2495,8 @@ class Hello(TypedDict):
     """The first message of a client."""
     #: The client's [`VERSION`]. The daemon answers in the form of this version.
     version: int
-    #: The client's build. A newer client asks an older daemon to stop, so that a new daemon can start.
+    #: The client's build. A client asks a daemon of another build to end, so that a daemon of its own build can
+    #: start.
     build: str
     #: The variables that models need, from the client's environment. The daemon keeps them only in memory, each
     #: key under the address of its server.
@@ -2552,6 +2596,14 @@ class KeyChoicePassphrase(TypedDict):
 
 #: The protection of the vault's key.
 KeyChoice = Union["KeyChoiceKeyring", "KeyChoiceFile", "KeyChoicePassphrase"]
+
+
+class KeyedRequest(TypedDict):
+    """The key of a request for a run, and the parts that a repetition of the request must have again."""
+    #: The key.
+    key: RunKey
+    #: The parts, in the order in which they are compared.
+    parts: List[RequestPart]
 
 
 class KnownModel(TypedDict):
@@ -3302,6 +3354,20 @@ class MailboxPartAsker(TypedDict):
 MailboxPart = Union["MailboxPartThread", "MailboxPartAsker"]
 
 
+class ManagedPolicies(TypedDict):
+    """The policies of the machine's administrator."""
+    #: The path of the file.
+    path: str
+    #: The hash of the file, if it could be read.
+    digest: Optional[BlobHash]
+    #: The policies, in the order of the file.
+    policies: List[PolicyRow]
+    #: The number of examples that had the expected result.
+    examples: int
+    #: The fault of the administrator's files. If there is one, no call is judged.
+    problem: Optional[Untrusted]
+
+
 _MessageFields = TypedDict('_MessageFields', {
     'from': 'FormulaId',
     'to': 'FormulaId',
@@ -3447,8 +3513,7 @@ class ModelChoiceReference(_ModelChoiceReferenceFields):
 ModelChoice = Union["ModelChoiceUsual", "ModelChoiceNamed", "ModelChoiceReference"]
 
 
-class ModelList(TypedDict):
-    """The list that `almoner models` shows."""
+class _ModelListRequired(TypedDict):
     #: The models that can be used. The default model comes first.
     can_ask: List[KnownModel]
     #: The local models that Almoner can fetch.
@@ -3471,6 +3536,12 @@ class ModelList(TypedDict):
     priced: List[str]
     #: The reason why the user's settings cannot be read.
     settings_failure: Optional[Failure]
+
+
+class ModelList(_ModelListRequired, total=False):
+    """The list that `almoner models` shows."""
+    #: The line about the models that the machine's administrator allows, if they are restricted.
+    managed: Optional[str]
 
 
 class ModelStats(TypedDict):
@@ -4084,8 +4155,7 @@ class PlannedSlot(_PlannedSlotRequired, total=False):
     is_new: bool
 
 
-class PolicyFile(TypedDict):
-    """The operator's policies that are in force."""
+class _PolicyFileRequired(TypedDict):
     #: The path of the policy file, whether or not the file exists.
     path: str
     #: The hash of the file that is in force, if there is one.
@@ -4105,14 +4175,22 @@ class PolicyFile(TypedDict):
     unbound: List[Untrusted]
 
 
+class PolicyFile(_PolicyFileRequired, total=False):
+    """The operator's policies that are in force."""
+    #: The policies of the machine's administrator, if there are any. They bind every home of the machine.
+    managed: Optional[ManagedPolicies]
+
+
 class PolicyRow(TypedDict):
     """One policy."""
     #: The name of the policy.
     name: str
     #: The line on which the policy begins, counted from 1.
     line: int
-    #: Whether the policy forbids calls. Otherwise it permits calls.
+    #: Whether the policy forbids calls. Otherwise it asks about calls, or permits them.
     forbids: bool
+    #: Whether the policy has a person asked about calls.
+    asks: bool
     #: Whether no other policy may ever permit the calls that this policy forbids.
     invariant: bool
     #: Whether the policy forbids calls by the files that they name.
@@ -4555,6 +4633,14 @@ class Record(TypedDict):
     entry: CodeEntry
 
 
+class Recorder(TypedDict):
+    """A user of the operating system on a machine. The daemon of this user records events."""
+    #: The name of the user, or the number if the user has no name.
+    user: Untrusted
+    #: The name of the machine.
+    host: Untrusted
+
+
 class Reference(TypedDict):
     """A reference between formulas."""
     #: The role of the reference in the formula that contains it.
@@ -4651,6 +4737,13 @@ class ReplyDone(TypedDict):
 class ReplyStarted(TypedDict):
     """A run was started."""
     reply: Literal['started']
+    #: The number of the run.
+    run: RunNumber
+
+
+class ReplyAlreadyStarted(TypedDict):
+    """An earlier request with the same key had started the run. Nothing changed."""
+    reply: Literal['already_started']
     #: The number of the run.
     run: RunNumber
 
@@ -4792,7 +4885,7 @@ class ReplyTicked(TypedDict):
 
 
 #: The reply to a command.
-Reply = Union["ReplyDone", "ReplyStarted", "ReplyAgentJournal", "ReplyProposed", "ReplyAlreadyProposed", "ReplyAnswered", "ReplyAlreadyAnswered", "ReplyAnsweredAll", "ReplyNotStalled", "ReplyNotSuspended", "ReplyMade", "ReplyAgent", "ReplyRequestSent", "ReplySent", "ReplyCodeQueued", "ReplyGranted", "ReplyAlreadySettled", "ReplyDismissed", "ReplyCollected", "ReplyTicked"]
+Reply = Union["ReplyDone", "ReplyStarted", "ReplyAlreadyStarted", "ReplyAgentJournal", "ReplyProposed", "ReplyAlreadyProposed", "ReplyAnswered", "ReplyAlreadyAnswered", "ReplyAnsweredAll", "ReplyNotStalled", "ReplyNotSuspended", "ReplyMade", "ReplyAgent", "ReplyRequestSent", "ReplySent", "ReplyCodeQueued", "ReplyGranted", "ReplyAlreadySettled", "ReplyDismissed", "ReplyCollected", "ReplyTicked"]
 
 
 class _RequestStatusRequired(TypedDict):
@@ -4833,6 +4926,9 @@ class RequestRun(_RequestRunRequired, total=False):
     agent: Optional[str]
     #: The start options.
     spec: StartSpec
+    #: The key under which the run starts once. A repetition of the request gets the run that exists. A dry run
+    #: uses no key.
+    key: Optional[RunKey]
 
 
 class _RequestApproveRequired(TypedDict):
@@ -5225,6 +5321,7 @@ class _RequestJournalRequired(TypedDict):
 _RequestJournalFields = TypedDict('_RequestJournalFields', {
     'agent': 'Optional[str]',
     'from': 'int',
+    'limit': 'Optional[int]',
 }, total=False)
 
 
@@ -5464,9 +5561,11 @@ class _RequestBackupRequired(TypedDict):
 
 
 class RequestBackup(_RequestBackupRequired, total=False):
-    """Copies the store."""
+    """Copies the whole home to one file."""
     #: The agent, as a name path from the store's own host. `None` means that host.
     agent: Optional[str]
+    #: Whether the file holds the key of the vault too.
+    with_key: bool
 
 
 class _RequestStopRequired(TypedDict):
@@ -5479,8 +5578,20 @@ class RequestStop(_RequestStopRequired, total=False):
     agent: Optional[str]
 
 
+class _RequestReplaceRequired(TypedDict):
+    request: Literal['replace']
+    #: The build that takes the place.
+    build: str
+
+
+class RequestReplace(_RequestReplaceRequired, total=False):
+    """Stops the daemon, so that a daemon of another build takes its place. A service manager starts it again."""
+    #: The agent, as a name path from the store's own host. `None` means that host.
+    agent: Optional[str]
+
+
 #: A request, with the agent on whose behalf it is made.
-Request = Union["RequestStatus", "RequestServerTools", "RequestRun", "RequestApprove", "RequestAnswerAll", "RequestBatchAsks", "RequestPreviewExtras", "RequestDeny", "RequestConfirmOutcome", "RequestAudit", "RequestSay", "RequestUndo", "RequestDiff", "RequestApply", "RequestDiscard", "RequestForget", "RequestGc", "RequestExport", "RequestCopy", "RequestSentRequest", "RequestResume", "RequestRuns", "RequestChats", "RequestTalkers", "RequestFamily", "RequestGetRun", "RequestBindings", "RequestJournal", "RequestMessages", "RequestCard", "RequestWhy", "RequestBlob", "RequestLastEvent", "RequestFollow", "RequestAct", "RequestLook", "RequestPass", "RequestStats", "RequestWeb", "RequestSessions", "RequestSecret", "RequestLogin", "RequestExamine", "RequestModels", "RequestSave", "RequestPolicy", "RequestBackup", "RequestStop"]
+Request = Union["RequestStatus", "RequestServerTools", "RequestRun", "RequestApprove", "RequestAnswerAll", "RequestBatchAsks", "RequestPreviewExtras", "RequestDeny", "RequestConfirmOutcome", "RequestAudit", "RequestSay", "RequestUndo", "RequestDiff", "RequestApply", "RequestDiscard", "RequestForget", "RequestGc", "RequestExport", "RequestCopy", "RequestSentRequest", "RequestResume", "RequestRuns", "RequestChats", "RequestTalkers", "RequestFamily", "RequestGetRun", "RequestBindings", "RequestJournal", "RequestMessages", "RequestCard", "RequestWhy", "RequestBlob", "RequestLastEvent", "RequestFollow", "RequestAct", "RequestLook", "RequestPass", "RequestStats", "RequestWeb", "RequestSessions", "RequestSecret", "RequestLogin", "RequestExamine", "RequestModels", "RequestSave", "RequestPolicy", "RequestBackup", "RequestStop", "RequestReplace"]
 
 
 class RequestAnswerValue(TypedDict):
@@ -5499,6 +5610,14 @@ class RequestAnswerSlot(TypedDict):
 
 #: The answer of a user to a run's request.
 RequestAnswer = Union["RequestAnswerValue", "RequestAnswerSlot"]
+
+
+class RequestPart(TypedDict):
+    """The digest of one part of the request for a run, such as an input or a document."""
+    #: The name of the part, as a user reads it: `document 2`.
+    name: str
+    #: The digest of the part, in hex. It is no hash of stored bytes, so it keeps no bytes.
+    digest: str
 
 
 class ResourceSpecPath(TypedDict):
@@ -5635,16 +5754,16 @@ class _ResourceSpecParamPathRequired(TypedDict):
     fill: Literal['path']
     #: The absolute path.
     path: str
-    #: Whether the path may be written to.
-    write: bool
-    #: The allowed endings of the names of files. An empty list allows any.
-    suffixes: List[str]
 
 
 class ResourceSpecParamPath(_ResourceSpecParamPathRequired, total=False):
     """A path: a directory, or the file of a worker."""
+    #: Whether the path may be written to.
+    write: bool
     #: Whether changes go to a staged copy.
     stage: bool
+    #: The allowed endings of the names of files. An empty list allows any.
+    suffixes: List[str]
     #: The maximum size of a file in bytes.
     max_bytes: Optional[int]
     #: The maximum size in bytes of all files in the directory together.
@@ -5786,6 +5905,8 @@ class ResponseWelcomeBody(TypedDict):
     waiting: int
     #: The files that the daemon sees. If the client sees others under the same paths, it sends their bytes.
     files: str
+    #: Whether a service manager has started the daemon, and starts it again after `replace`.
+    is_service: bool
 
 
 class ResponseWelcome(TypedDict):
@@ -6065,6 +6186,12 @@ class ResponseBlob(TypedDict):
     body: Optional[str]
 
 
+class ResponseBackedUp(TypedDict):
+    """The report about a backup."""
+    response: Literal['backed_up']
+    body: BackupReport
+
+
 class ResponseLastEvent(TypedDict):
     """The number of the last event, or 0 if there is none."""
     response: Literal['last_event']
@@ -6202,7 +6329,7 @@ class ResponseFailed(TypedDict):
 
 
 #: A response of the daemon.
-Response = Union["ResponseWelcome", "ResponseWarning", "ResponseBatchAsks", "ResponseServerTools", "ResponseStatus", "ResponseReply", "ResponsePlan", "ResponseRuns", "ResponseChats", "ResponseTalkers", "ResponseFamily", "ResponseRun", "ResponseBindings", "ResponseJournal", "ResponseMailbox", "ResponseThreads", "ResponseAnswers", "ResponseCard", "ResponseExtrasPreview", "ResponseNames", "ResponseNamePage", "ResponseObject", "ResponseIdentifier", "ResponseGrants", "ResponseMessage", "ResponsePicks", "ResponseNarrowable", "ResponseProposed", "ResponseEndowed", "ResponsePromise", "ResponseCode", "ResponseRetentionPaths", "ResponseToken", "ResponsePass", "ResponseWeb", "ResponseSessions", "ResponseFormulaSummaries", "ResponseFormula", "ResponseGrant", "ResponseGraph", "ResponseStats", "ResponseWhy", "ResponseDiff", "ResponseUndoReport", "ResponseBlob", "ResponseLastEvent", "ResponseEvent", "ResponseProgress", "ResponseText", "ResponseStuck", "ResponseSecrets", "ResponseLogin", "ResponseExamined", "ResponseModels", "ResponseSaved", "ResponsePolicy", "ResponseAudited", "ResponseForgotten", "ResponseFreed", "ResponseExported", "ResponseCopy", "ResponseSentRequest", "ResponseFailed"]
+Response = Union["ResponseWelcome", "ResponseWarning", "ResponseBatchAsks", "ResponseServerTools", "ResponseStatus", "ResponseReply", "ResponsePlan", "ResponseRuns", "ResponseChats", "ResponseTalkers", "ResponseFamily", "ResponseRun", "ResponseBindings", "ResponseJournal", "ResponseMailbox", "ResponseThreads", "ResponseAnswers", "ResponseCard", "ResponseExtrasPreview", "ResponseNames", "ResponseNamePage", "ResponseObject", "ResponseIdentifier", "ResponseGrants", "ResponseMessage", "ResponsePicks", "ResponseNarrowable", "ResponseProposed", "ResponseEndowed", "ResponsePromise", "ResponseCode", "ResponseRetentionPaths", "ResponseToken", "ResponsePass", "ResponseWeb", "ResponseSessions", "ResponseFormulaSummaries", "ResponseFormula", "ResponseGrant", "ResponseGraph", "ResponseStats", "ResponseWhy", "ResponseDiff", "ResponseUndoReport", "ResponseBlob", "ResponseBackedUp", "ResponseLastEvent", "ResponseEvent", "ResponseProgress", "ResponseText", "ResponseStuck", "ResponseSecrets", "ResponseLogin", "ResponseExamined", "ResponseModels", "ResponseSaved", "ResponsePolicy", "ResponseAudited", "ResponseForgotten", "ResponseFreed", "ResponseExported", "ResponseCopy", "ResponseSentRequest", "ResponseFailed"]
 
 
 __RestoredFileRequiredFields = TypedDict('__RestoredFileRequiredFields', {
@@ -6365,6 +6492,10 @@ class Run(_RunRequired, total=False):
     questions: QuestionCount
     #: Whether a user has erased the run's data. The bytes that only the run's journal names are removed.
     forgotten: bool
+
+
+#: The name under which a program starts a run once. It has 1 to 128 visible characters of ASCII, without blanks.
+RunKey = str
 
 
 #: The number of a run, written `r17`.
@@ -7000,6 +7131,8 @@ class Start(_StartRequired, total=False):
     """The start of a run, with the targets that are bound to the worker's slots."""
     #: Whether the input is private. Only readers who may read private data may read a private input.
     private: bool
+    #: The key under which the run starts once, if the program that asks for the run has given one.
+    key: Optional[KeyedRequest]
 
 
 class StartShapeSingle(TypedDict):
@@ -7151,6 +7284,22 @@ class StepRef(TypedDict):
     run: RunNumber
     #: The step's number in the run's journal, from 1.
     step: int
+
+
+class SurfaceControl(TypedDict):
+    """The control socket, which only the daemon's own user can open."""
+    surface: Literal['control']
+
+
+class SurfaceWeb(TypedDict):
+    """The web pages."""
+    surface: Literal['web']
+    #: The number of the browser's session.
+    session: int
+
+
+#: The surface over which a person's command reached the daemon.
+Surface = Union["SurfaceControl", "SurfaceWeb"]
 
 
 class Talker(TypedDict):
@@ -7995,9 +8144,9 @@ class Requests:
         found: ToolTable = self._ask({'request': 'server_tools', 'server': server, **_some(start_ms=start_ms)}, ('server_tools',))["body"]
         return found
 
-    def run(self, *, text: Untrusted, worker: WorkerSource, spec: Optional[StartSpec] = None) -> Union[ResponseReply, ResponsePlan]:
+    def run(self, *, text: Untrusted, worker: WorkerSource, spec: Optional[StartSpec] = None, key: Optional[RunKey] = None) -> Union[ResponseReply, ResponsePlan]:
         """Starts a run."""
-        found: Union[ResponseReply, ResponsePlan] = self._ask({'request': 'run', 'text': text, 'worker': worker, **_some(spec=spec)}, ('reply', 'plan'))
+        found: Union[ResponseReply, ResponsePlan] = self._ask({'request': 'run', 'text': text, 'worker': worker, **_some(spec=spec, key=key)}, ('reply', 'plan'))
         return found
 
     def approve(self, *, text: Untrusted, message: MessageNumber, for_run: bool, entries: Optional[List[int]] = None, endow: Optional[List[Endowment]] = None, names: Optional[Dict[str, NamePath]] = None, seen: Optional[Dict[str, FormulaId]] = None, allow: Optional[List[str]] = None, edited: Optional[str] = None, raise_: Optional[RaiseParam] = None) -> Reply:
@@ -8122,9 +8271,9 @@ class Requests:
         found: List[SlotBinding] = self._ask({'request': 'bindings', 'run': run}, ('bindings',))["body"]
         return found
 
-    def journal(self, *, run: RunNumber, from_: Optional[int] = None) -> List[Step]:
+    def journal(self, *, run: RunNumber, from_: Optional[int] = None, limit: Optional[int] = None) -> List[Step]:
         """A page of the journal of a run."""
-        found: List[Step] = self._ask({'request': 'journal', 'run': run, **_some(from_=from_)}, ('journal',))["body"]
+        found: List[Step] = self._ask({'request': 'journal', 'run': run, **_some(from_=from_, limit=limit)}, ('journal',))["body"]
         return found
 
     def messages(self, *, filter: MessageFilter, page: Optional[PageBounds] = None) -> Union[ResponseMailbox, ResponseThreads, ResponseAnswers]:
@@ -8204,14 +8353,21 @@ class Requests:
         found: PolicyFile = self._ask({'request': 'policy'}, ('policy',))["body"]
         return found
 
-    def backup(self, *, path: str) -> Reply:
-        """Copies the store."""
-        found: Reply = self._ask({'request': 'backup', 'path': path}, ('reply',))["body"]
+    def backup(self, *, path: str, with_key: Optional[bool] = None) -> BackupReport:
+        """Copies the whole home to one file."""
+        found: BackupReport = self._ask({'request': 'backup', 'path': path, **_some(with_key=with_key)}, ('backed_up',))["body"]
         return found
 
     def stop(self) -> Reply:
         """Stops the daemon."""
         found: Reply = self._ask({'request': 'stop'}, ('reply',))["body"]
+        return found
+
+    def replace(self, *, build: str) -> Reply:
+        """Stops the daemon, so that a daemon of another build takes its place. A service manager starts it
+        again.
+        """
+        found: Reply = self._ask({'request': 'replace', 'build': build}, ('reply',))["body"]
         return found
 
     def look_names(self, *, path: Optional[NamePath] = None) -> List[NameRow]:
