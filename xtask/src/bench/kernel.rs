@@ -21,7 +21,7 @@ use crate::process::output;
 use crate::workspace::Workspace;
 
 /// The source that says which version of the protocol is spoken. It is read as text: this program builds none of ours.
-const PROTOCOL: &str = include_str!("../../../crates/control/src/protocol.rs");
+const PROTOCOL: &str = include_str!("../../../crates/control/src/version.rs");
 
 fn version() -> Result<u32> {
     let mut lines = PROTOCOL.lines();

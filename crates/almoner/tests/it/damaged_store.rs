@@ -213,6 +213,7 @@ const LISTINGS: &[&[&str]] = &[
     &["show", "@self"],
     &["grants"],
     &["resume"],
+    &["wait", "r1"],
 ];
 
 /// The commands that change something, concern one run of a terminal, or read nothing of the store.

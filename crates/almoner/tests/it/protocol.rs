@@ -209,7 +209,9 @@ fn command_asks_daemon_of_version_16_in_its_version() {
     // The words of a daemon that knows no problems.
     let refusal = json!({"response": "failed", "body": {"exit": "conflict", "message": "the daemon speaks version 16",
         "help": "stop the daemon", "silent": false}});
-    let welcome = json!({"response": "welcome", "body": {"build": "0.0.1", "waiting": 0, "files": ""}});
+    // A daemon of another build would be replaced.
+    let build = env!("CARGO_PKG_VERSION");
+    let welcome = json!({"response": "welcome", "body": {"build": build, "waiting": 0, "files": ""}});
     for (second, code) in [(&welcome, 0), (&refusal, 8)] {
         let _ = std::fs::remove_file(&socket);
         let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

@@ -7,7 +7,7 @@ use crate::test_home::TestHome;
 use crate::wire::{self, Control};
 
 /// Requests that end the daemon or the conversation, or that write to a path outside the store.
-const LEFT_OUT: [&str; 4] = ["stop", "follow", "backup", "save"];
+const LEFT_OUT: [&str; 5] = ["stop", "replace", "follow", "backup", "save"];
 
 /// How deep objects and lists are nested, before the generator takes the smallest values.
 const MAX_DEPTH: usize = 12;
@@ -42,8 +42,8 @@ pub(super) fn ask_generated(home: &TestHome, seed: u64, rounds: usize) {
             if !schema.accepts("Request", &broken) {
                 let answer = control.ask(&broken);
                 let problem = answer["body"]["problem"]["problem"].as_str();
-                // In a map, the name is an entry of the user's, whose value is wrong.
-                let is_refused = matches!(problem, Some("unknown_field" | "wrong_field"));
+                // In a map, the name is an entry of the user's, whose value is wrong or lacks a field.
+                let is_refused = matches!(problem, Some("unknown_field" | "wrong_field" | "missing_field"));
                 assert!(is_refused, "{broken} was answered with {answer}");
             }
         }

@@ -36,6 +36,10 @@ pub(super) fn replay(file: &str, version: u32) {
         for frame in frames {
             if frame.get("response").is_none() {
                 asked = known.present(frame);
+                // A store now begins with an event about who records, which version 16 does not show.
+                if let Some(after) = asked["after"].as_u64().filter(|_| asked["request"] == "follow") {
+                    asked["after"] = json!(after + 1);
+                }
                 if asked["request"] == "stop" {
                     return assert!(answered > 90, "{answered}");
                 }

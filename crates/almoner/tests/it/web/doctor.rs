@@ -44,6 +44,7 @@ fn doctor_page_links_to_every_check_without_scripts() {
         "Models",
         "Sandbox",
         "Policy",
+        "Rules of the machine's administrator",
         "These pages",
     ] {
         browser.press("link", &format!("Examine: {title}"));
