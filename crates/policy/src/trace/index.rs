@@ -232,7 +232,8 @@ impl TextIndex {
     /// Returns the approximate number of bytes in memory.
     pub fn bytes(&self) -> usize {
         let views: usize = self.views.iter().map(|view| view.text.len() + view.words.len() * 8).sum();
-        views * 2 + self.marks.len() * 16 + self.typed.as_ref().map_or(0, String::len)
+        let parts = self.squeezed.parts_bytes();
+        views * 2 + parts + self.marks.len() * 16 + self.typed.as_ref().map_or(0, String::len)
     }
 
     /// Returns the places of a pattern as it is, or as it is after the decoding of one view.

@@ -219,6 +219,51 @@ pub(super) struct Squeezed {
     text: String,
     /// The place in the normalised text of every 64th byte.
     places: Vec<u32>,
+    /// The parts of a long text, so that most searches need not read it.
+    parts: Option<PartSet>,
+}
+
+/// The minimum number of bytes of a text whose parts are kept. A shorter one is read in no time.
+const MIN_PARTS_LEN: usize = 1 << 16;
+
+/// A set that holds every part of a text, and by chance some others: one bit for each hash of [`PartSet::LEN`] bytes.
+struct PartSet {
+    bits: Vec<u64>,
+    /// The number of upper bits of a hash that are left out.
+    shift: u32,
+}
+
+impl PartSet {
+    /// The number of bytes of a part.
+    const LEN: usize = 8;
+
+    fn of(text: &[u8]) -> PartSet {
+        // One bit of eight is set, so a pattern of ten bytes that is not there is held once in 500 times.
+        let count = (text.len() * 8).next_power_of_two().max(64);
+        let mut set = PartSet { bits: vec![0; count / 64], shift: 64 - count.trailing_zeros() };
+        for part in text.windows(PartSet::LEN) {
+            let (word, bit) = set.place(part);
+            if let Some(word) = set.bits.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        set
+    }
+
+    /// Returns the word and the bit of a part.
+    fn place(&self, part: &[u8]) -> (usize, u64) {
+        let number = part.try_into().map_or(0, u64::from_le_bytes);
+        let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
+        ((hash / 64) as usize, 1 << (hash % 64))
+    }
+
+    /// Returns `false` only if the text does not hold the pattern.
+    fn may_hold(&self, pattern: &[u8]) -> bool {
+        pattern.windows(PartSet::LEN).all(|part| {
+            let (word, bit) = self.place(part);
+            self.bits.get(word).is_some_and(|word| word & bit != 0)
+        })
+    }
 }
 
 /// The number of bytes between two known places.
@@ -226,18 +271,27 @@ const STRIDE: usize = 64;
 
 impl Squeezed {
     pub(super) fn of(text: &str) -> Squeezed {
-        let mut out = Squeezed { text: String::with_capacity(text.len()), places: Vec::new() };
+        let mut out = Squeezed { text: String::with_capacity(text.len()), places: Vec::new(), parts: None };
         for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
             while out.places.len() * STRIDE <= out.text.len() {
                 out.places.push(u32::try_from(at).unwrap_or(u32::MAX));
             }
             out.text.push(c);
         }
+        out.parts = (out.text.len() >= MIN_PARTS_LEN).then(|| PartSet::of(out.text.as_bytes()));
         out
+    }
+
+    /// Returns the approximate number of bytes in memory of the parts.
+    pub(super) fn parts_bytes(&self) -> usize {
+        self.parts.as_ref().map_or(0, |parts| parts.bits.len() * 8)
     }
 
     /// Returns the place of a pattern in the normalised text from which this was made.
     pub(super) fn find(&self, pattern: &str, of: &str) -> Option<Range<usize>> {
+        if self.parts.as_ref().is_some_and(|parts| !parts.may_hold(pattern.as_bytes())) {
+            return None;
+        }
         let at = memchr::memmem::find(self.text.as_bytes(), pattern.as_bytes())?;
         let start = self.place(at, of)?;
         let end = self.place(at + pattern.len() - 1, of)?;
@@ -326,5 +380,19 @@ mod tests {
         let found = Squeezed::of(&text).find("de8937040044", &text).unwrap();
         assert_eq!(&text[found], "de89 3704-0044");
         assert_eq!(Squeezed::of(&text).find("de9937040044", &text), None);
+    }
+
+    #[test]
+    fn long_squeezed_text_holds_each_of_its_parts() {
+        let text: String =
+            (0_u32..20_000).map(|n| format!("item {} ", n.wrapping_mul(2_654_435_761))).collect();
+        let squeezed = Squeezed::of(&text);
+        let parts = squeezed.parts.as_ref().expect("the text is long");
+        let bytes = squeezed.text.as_bytes();
+        assert!((0..bytes.len() - 30).step_by(7).all(|at| parts.may_hold(&bytes[at..at + 10 + at % 20])));
+        let absent = (0_u32..1000).filter(|n| parts.may_hold(format!("order{n:05}x{n:05}").as_bytes()));
+        assert!(absent.count() < 50, "most other texts are known to be absent");
+        assert!(squeezed.find("item0item", &text).is_some());
+        assert_eq!(squeezed.find("item1item2item", &text), None);
     }
 }
