@@ -60,6 +60,9 @@ impl From<OnAsk> for AskMode {
     }
 }
 
+/// The maximum number of looks at a run until no event came meanwhile.
+const MAX_LOOKS: usize = 50;
+
 /// The output about events while a run is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventOutput {
@@ -234,10 +237,21 @@ impl<'a> RunFollower<'a> {
 impl RunFollower<'_> {
     /// Loads the present state of the run and its descendants from the daemon.
     fn catch_up(&mut self) -> Result<FamilyState, Failure> {
-        let after = self.acting.last_event()?;
-        let family = match self.acting.ask(Request::Family { run: self.root })? {
-            Response::Family(family) => family,
-            other => return Err(unexpected(&other)),
+        let mut after = self.acting.last_event()?;
+        let mut looks = 0;
+        let family = loop {
+            let family = match self.acting.ask(Request::Family { run: self.root })? {
+                Response::Family(family) => family,
+                other => return Err(unexpected(&other)),
+            };
+            // An event from before this state would be taken for a new one, such as for the answer to a line that is
+            // sent from now on.
+            let newest = self.acting.last_event()?;
+            looks += 1;
+            if newest == after || looks == MAX_LOOKS {
+                break family;
+            }
+            after = newest;
         };
         self.active.clear();
         if let Some(live) = &mut self.live {

@@ -1,7 +1,7 @@
 //! `almoner audit follow`: receivers get each event at least once, across the ends of every program involved.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -169,6 +169,7 @@ fn killed_followers_and_daemons_leave_no_gap() {
 /// A collector that others wrote the decoder of.
 struct Collector {
     child: Child,
+    port: u16,
     lines: std::sync::mpsc::Receiver<Json>,
 }
 
@@ -197,12 +198,14 @@ impl Collector {
             assert!(begun.elapsed() < Duration::from_secs(60), "the collector does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Collector { child, lines }
+        Collector { child, port, lines }
     }
 
-    /// Returns the requests that it got so far.
+    /// Returns the requests that it got so far. Their lines come before the one of this request.
     fn requests(&self) -> Vec<Json> {
-        self.lines.try_iter().collect()
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        self.lines.iter().take_while(|line| line["answer"] != "mark").collect()
     }
 }
 

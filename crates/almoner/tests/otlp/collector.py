@@ -3,7 +3,8 @@
 Usage: collector.py PORT ANSWER…
 
 Each request gets the next answer, and `ok` when none is left: `ok`, `partial`, a status such as `503`, a status with
-the header Retry-After such as `429:0`, or `drop`, which closes the connection without an answer.
+the header Retry-After such as `429:0`, or `drop`, which closes the connection without an answer. A GET prints the mark that
+all requests before it have been printed.
 """
 
 import json
@@ -57,6 +58,11 @@ class Collector(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(payload)))
         self.end_headers()
         self.wfile.write(payload)
+
+    def do_GET(self):
+        self.report({"answer": "mark"})
+        self.send_response(200)
+        self.end_headers()
 
     def report(self, line):
         print(json.dumps(line), flush=True)
