@@ -403,7 +403,7 @@ fn backup_of_a_busy_home_is_consistent() {
 }
 
 #[test]
-fn backup_says_what_it_leaves_out_and_replaces_nothing() {
+fn backup_names_the_omitted_files_and_replaces_no_file() {
     let home = home();
     let report = home.almoner(&["backup", "a.tar.gz", "--json"]).expect(0).json();
     assert_eq!(report["has_key"], json!(false));

@@ -19,8 +19,8 @@ use self::figures::Figures;
 use self::judge::Judge;
 use self::server_home::ServerHome;
 use super::installation::Installation;
-use super::library;
 use super::table::Row;
+use super::{library, machine};
 use crate::setup;
 use crate::workspace::Workspace;
 
@@ -43,6 +43,8 @@ const SPELLINGS: [&str; 8] = [
 const TRACE_BENCH: &str = "operator";
 /// Words in the names of its rows about that search: a verdict with provenance, and a trace over 10 MiB.
 const TRACE_ROWS: [&str; 2] = ["provenance", "10 MiB"];
+/// The row of the same verdict without provenance.
+const GATES_ROW: &str = "verdict of all gates, 4 KiB of arguments";
 
 /// A user's task with an injection, or without one.
 #[derive(Clone, Debug)]
@@ -133,6 +135,7 @@ pub(super) fn rows(workspace: &Workspace, sample: Option<usize>, samples: usize)
 /// Returns the rows about the cost of tracing.
 fn trace_rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
     let mut rows = library::rows(workspace, TRACE_BENCH, samples)?;
+    explain_missed(&mut rows, &machine::describe());
     rows.retain(|row| row.failed || TRACE_ROWS.iter().any(|words| row.what.contains(words)));
     if rows.is_empty() {
         rows.push(Row::without(
@@ -141,6 +144,18 @@ fn trace_rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
         ));
     }
     Ok(rows)
+}
+
+/// Adds to each missed aim what explains it: the part of the gates without provenance, and the load of the machine.
+fn explain_missed(rows: &mut [Row], machine: &str) {
+    let gates = rows.iter().find(|row| row.what == GATES_ROW).map(|row| row.figure.clone());
+    for row in rows.iter_mut().filter(|row| row.note.contains("MISSED")) {
+        if let Some(gates) = gates.as_ref().filter(|_| row.what.contains(TRACE_ROWS[0])) {
+            row.note += &format!(" (the gates take {gates} of it; {machine})");
+        } else {
+            row.note += &format!(" ({machine})");
+        }
+    }
 }
 
 /// Returns the cases of a suite, with at most `sample` for each part of the table.
@@ -197,7 +212,7 @@ pub(super) fn sample(arguments: &[String]) -> Result<Option<usize>, String> {
 mod tests {
     use serde_json::json;
 
-    use super::{SPELLINGS, cases, sample};
+    use super::{GATES_ROW, Row, SPELLINGS, cases, explain_missed, sample};
 
     const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bench/agentdojo/spellings.py");
 
@@ -209,6 +224,27 @@ mod tests {
         assert_eq!(few.len(), 2 * (1 + 4 + SPELLINGS.len()));
         let names = |cases: Vec<super::Case>| cases.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names(few), names(cases("slack", &known, Some(2)).unwrap()));
+    }
+
+    #[test]
+    fn missed_aim_of_a_verdict_has_a_reason() {
+        let row = |what: &str, note: &str| Row {
+            what: what.to_owned(),
+            figure: "9 µs".to_owned(),
+            note: note.to_owned(),
+            ..Row::default()
+        };
+        let mut rows = [
+            row(GATES_ROW, ""),
+            row("verdict with provenance", "aim < 8 µs: MISSED"),
+            row("trace over 10 MiB", "aim < 8 µs: MISSED"),
+            row("verdict with provenance", "aim < 20 µs: met"),
+        ];
+        explain_missed(&mut rows, "load 3");
+        let notes = rows.map(|row| row.note);
+        assert_eq!(notes[1], "aim < 8 µs: MISSED (the gates take 9 µs of it; load 3)");
+        assert_eq!(notes[2], "aim < 8 µs: MISSED (load 3)");
+        assert_eq!(notes[3], "aim < 20 µs: met");
     }
 
     #[test]
