@@ -99,11 +99,19 @@ impl Client {
     /// # Errors
     /// When the daemon cannot be started, ends with a failure, or does not answer.
     pub fn connect(place: &Place) -> Result<Client, Failure> {
+        match Client::greet(place)? {
+            Greeting::Absent => return Client::start(place),
+            Greeting::Welcome(client) if client.build == build::id() => return Ok(client),
+            Greeting::Welcome(_) | Greeting::Refused(_) => {}
+        }
+        // Another client may be replacing this daemon. A request to it would be lost when it ends.
+        let turn = handover::take_turn(place, END_TIMEOUT + SERVICE_TIMEOUT);
         let client = match Client::greet(place)? {
             Greeting::Absent => None,
             Greeting::Welcome(client) => client.or_replacement(place)?,
             Greeting::Refused(refusal) => refusal.end_daemon(place).map(|()| None)?,
         };
+        drop(turn);
         client.map_or_else(|| Client::start(place), Ok)
     }
 
@@ -285,18 +293,22 @@ impl Client {
             return Ok(Some(self));
         }
         let is_service = self.is_service;
-        let pid = match self.ask(Request::Status)? {
-            Response::Status(status) => status.pid,
-            other => return Err(unexpected(&other)),
-        };
         let end = if is_service { Request::Replace { build: build::id() } } else { Request::Stop };
-        match self.ask(end) {
-            // The daemon may have ended for another reason.
-            Err(failure) if failure.exit != Exit::NoDaemon => return Err(failure),
-            _ => {}
+        let pid = match self.ask(Request::Status) {
+            Ok(Response::Status(status)) => Some(status.pid),
+            Ok(other) => return Err(unexpected(&other)),
+            // The daemon has ended for another reason.
+            Err(failure) if failure.exit == Exit::NoDaemon => None,
+            Err(failure) => return Err(failure),
+        };
+        if let Some(pid) = pid {
+            match self.ask(end) {
+                Err(failure) if failure.exit != Exit::NoDaemon => return Err(failure),
+                _ => {}
+            }
+            drop(self);
+            wait_for_end(place, pid)?;
         }
-        drop(self);
-        wait_for_end(place, pid)?;
         let begun = Instant::now();
         while is_service && begun.elapsed() < SERVICE_TIMEOUT {
             if let Some(client) = Client::connect_if_running(place)? {

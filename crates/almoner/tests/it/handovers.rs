@@ -1,11 +1,13 @@
 //! A daemon of one build ends at its next step when a client of another build comes, and nothing is lost.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::test_home::{Said, TestHome};
+use crate::wire::Control;
 
 /// Returns a command of a client, and of the daemon that it starts, of a build.
 fn of_build(home: &TestHome, build: &str, args: &[&str]) -> Command {
@@ -154,6 +156,77 @@ fn clients_that_come_at_once_share_one_replacement() {
         assert_eq!(said.code, 0, "{}", said.err);
     }
     assert_eq!(daemon(&home, "0.2.0").0, "0.2.0");
+}
+
+/// A daemon that another command stops between the greeting and the first request loses no command.
+#[test]
+fn daemon_that_ends_after_its_greeting_is_replaced() {
+    let home = TestHome::new();
+    let socket = home.root().join("run/control.sock");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let welcome = json!({"response": "welcome", "body": {"build": "0.1.0", "waiting": 0, "files": ""}});
+    let ending = std::thread::spawn(move || {
+        // The first greeting shows the other build, the second one comes in the client's turn.
+        for is_last in [false, true] {
+            let mut control = Control::from(listener.accept().unwrap().0);
+            control.hear().unwrap();
+            if is_last {
+                std::fs::remove_file(&socket).unwrap();
+            }
+            control.send(welcome.to_string().as_bytes()).unwrap();
+        }
+    });
+    assert_eq!(daemon(&home, "0.2.0").0, "0.2.0");
+    ending.join().unwrap();
+}
+
+/// A daemon that holds the store and refuses each version of the protocol but its own, which is a later one.
+const LATER_DAEMON: &str = r#"
+import fcntl, json, os, signal, socket, struct, sys
+lock = open(sys.argv[1], "r+")
+fcntl.flock(lock, fcntl.LOCK_EX)
+lock.truncate(0)
+lock.write(str(os.getpid()))
+lock.flush()
+def end(signal, frame):
+    os.unlink(sys.argv[2])
+    print("ended by signal", signal, flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[2])
+listener.listen()
+print("listening", flush=True)
+problem = {"problem": "version", "version": 17, "served": [99]}
+refusal = {"exit": "conflict", "message": "the daemon speaks version 99", "help": "", "silent": False, "problem": problem}
+while True:
+    client, _ = listener.accept()
+    client.recv(65536)
+    answer = json.dumps({"response": "failed", "body": refusal}).encode()
+    client.sendall(struct.pack("<I", len(answer)) + answer)
+    client.close()
+"#;
+
+#[test]
+fn daemon_of_incompatible_protocol_is_ended_by_a_signal() {
+    let home = TestHome::new();
+    daemon(&home, "0.1.0");
+    home.almoner(&["stop"]).expect(0);
+    let (lock, socket) = (home.root().join("state/store/lock"), home.root().join("run/control.sock"));
+    let mut later = Command::new("python3")
+        .args(["-c", LATER_DAEMON])
+        .args([&lock, &socket])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("cannot run python3: {e}: `apt-get install python3` installs it"));
+    let mut lines = BufReader::new(later.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "listening");
+    let (build, pid) = daemon(&home, "0.2.0");
+    assert_eq!(build, "0.2.0");
+    assert_ne!(pid, u64::from(later.id()));
+    assert_eq!(lines.next().unwrap().unwrap(), "ended by signal 15");
+    assert!(later.wait().unwrap().success());
 }
 
 /// A store that a later build has migrated would be left without any daemon.

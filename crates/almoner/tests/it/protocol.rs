@@ -212,13 +212,14 @@ fn command_asks_daemon_of_version_16_in_its_version() {
     // A daemon of another build would be replaced.
     let build = env!("CARGO_PKG_VERSION");
     let welcome = json!({"response": "welcome", "body": {"build": build, "waiting": 0, "files": ""}});
-    for (second, code) in [(&welcome, 0), (&refusal, 8)] {
+    // A client that is refused greets once more, in the turn in which it may replace the daemon.
+    for (second, greetings, code) in [(&welcome, 1, 0), (&refusal, 2, 8)] {
         let _ = std::fs::remove_file(&socket);
         let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         let answers = [vec![refusal.clone()], vec![second.clone(), json!({"response": "runs", "body": []})]];
         let daemon = std::thread::spawn(move || {
             let mut heard = Vec::new();
-            for answers in answers {
+            for answers in std::iter::repeat_n(answers, greetings).flatten() {
                 let mut control = Control::from(listener.accept().unwrap().0);
                 for answer in answers {
                     // A client that was refused says no more.

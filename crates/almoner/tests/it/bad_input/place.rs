@@ -159,18 +159,22 @@ fn unreadable_directory_is_named_in_the_error() {
     plain.almoner(&super::RUN_HELLO).expect(0);
 }
 
-/// Answers the first client with these bytes, regardless of its message, and returns this message through the thread.
-fn impostor(socket: &Path, answer: Option<Vec<u8>>) -> std::thread::JoinHandle<Value> {
+/// Answers so many clients with these bytes, regardless of their messages, and returns the last message through the
+/// thread.
+fn impostor(socket: &Path, clients: usize, answer: Option<Vec<u8>>) -> std::thread::JoinHandle<Value> {
     std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
     let _ = std::fs::remove_file(socket);
     let listener = UnixListener::bind(socket).unwrap();
     std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let hello = receive(&mut stream);
-        match answer {
-            Some(answer) => stream.write_all(&answer).unwrap(),
-            // Says nothing until the client goes.
-            None => drop(stream.read(&mut [0]).unwrap()),
+        let mut hello = Value::Null;
+        for _ in 0..clients {
+            let (mut stream, _) = listener.accept().unwrap();
+            hello = receive(&mut stream);
+            match &answer {
+                Some(answer) => stream.write_all(answer).unwrap(),
+                // Says nothing until the client goes.
+                None => drop(stream.read(&mut [0]).unwrap()),
+            }
         }
         hello
     })
@@ -214,7 +218,8 @@ fn daemon_and_client_of_different_versions_refuse_each_other() {
     let message = format!("the daemon speaks version {later_one}, this client version {own}");
     later["body"]["message"] = json!(message);
     later["body"]["problem"]["served"] = json!([later_one + 1, later_one]);
-    let daemon = impostor(&socket, Some(frame(&later)));
+    // The client greets it again in its turn, in which no other client replaces a daemon.
+    let daemon = impostor(&socket, 2, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
     check(&said, &["runs"], 8, &[&format!("speaks version {later_one}")], "stop the daemon (process");
     assert_eq!(daemon.join().unwrap()["version"], own);
@@ -227,7 +232,7 @@ fn impostor_on_the_socket_is_replaced() {
     desk.home.almoner(&["stop"]).expect(0);
     let socket = desk.home.root().join("run/control.sock");
     for rubbish in [b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), frame(&json!([1])), vec![255; 64], vec![]] {
-        let stranger = impostor(&socket, Some(rubbish));
+        let stranger = impostor(&socket, 1, Some(rubbish));
         assert_eq!(super::runs(&desk.home), desk.runs);
         stranger.join().unwrap();
         desk.home.almoner(&["stop"]).expect(0);
@@ -261,7 +266,7 @@ fn malformed_client_request_does_no_harm() {
 fn silent_daemon_times_out() {
     let home = TestHome::new();
     let socket = home.root().join("run/control.sock");
-    let silent = impostor(&socket, None);
+    let silent = impostor(&socket, 1, None);
     let before = files(&home.work());
     let said = home.almoner(&["runs"]);
     check(&said, &["runs"], 3, &["the daemon does not answer"], "daemon.log");
