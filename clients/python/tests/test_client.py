@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any, List, Optional
 
@@ -21,7 +22,7 @@ from almoner import (
     smallcaps,
 )
 from almoner.protocol import Run
-from almoner.transport import find_home
+from almoner.transport import daemon_environment, find_home
 
 WORKER = """---
 slots: { outbox: outbox }
@@ -234,9 +235,33 @@ class ConnectionTest(ClientTest):
             ({"ALMONER_HOME": "/a", "ENDO_STATE_PATH": "/b"}, "/a"),
             ({"ENDO_STATE_PATH": "/b", "XDG_STATE_HOME": "/c"}, "/b"),
             ({"XDG_STATE_HOME": "/c", "HOME": "/d"}, "/c/almoner"),
+            ({"XDG_STATE_HOME": "c", "HOME": "/d"}, "/d/.local/state/almoner"),
             ({"HOME": "/d"}, "/d/.local/state/almoner"),
         ]:
             self.assertEqual(str(find_home(environ)), expected)
+
+    def test_daemon_of_the_client_follows_the_policy_of_the_user(self) -> None:
+        user = self.work / "user"
+        policy = user / ".config" / "almoner" / "policy.cedar"
+        policy.parent.mkdir(parents=True)
+        policy.write_text('@id("mine")\nforbid (principal, action, resource);\n')
+        environ = {"HOME": str(user), "PATH": os.environ["PATH"], "ALMONER_KEYRING": "none"}
+        self.addCleanup(subprocess.run, [self.program, "stop"], env=environ, check=False)
+        with unittest.mock.patch.dict(os.environ, environ, clear=True):
+            with Client.connect(keys={}, program=self.program, timeout=TIMEOUT) as almoner:
+                self.assertGreater(almoner.status()["pid"], 0)
+        said = subprocess.run([self.program, "policy"], env=environ, capture_output=True, text=True, check=True)
+        self.assertIn("mine", said.stdout)
+        self.assertFalse((user / ".local" / "state" / "almoner" / "state").exists())
+
+    def test_relative_home_is_made_absolute_for_the_daemon(self) -> None:
+        here = os.getcwd()
+        for home, environ, expected in [
+            (None, {"HOME": "/d"}, {"HOME": "/d"}),
+            (None, {"ALMONER_HOME": "h"}, {"ALMONER_HOME": f"{here}/h"}),
+            (Path("h"), {"ALMONER_HOME": "/a"}, {"ALMONER_HOME": f"{here}/h"}),
+        ]:
+            self.assertEqual(daemon_environment(home, environ), expected)
 
 
 class ErrorTest(ClientTest):

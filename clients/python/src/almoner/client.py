@@ -41,7 +41,7 @@ class Client(Requests):
     def __init__(
         self,
         connection: transport.Connection,
-        home: Path,
+        home: Optional[Path],
         keys: Mapping[str, str],
         agent: Optional[str],
         version: int,
@@ -80,20 +80,20 @@ class Client(Requests):
         that models need; without them, the client sends those of its environment. With ``start``, the client starts a
         daemon if none listens. ``timeout`` limits each answer, in seconds.
         """
-        place = Path(home) if home is not None else transport.find_home()
+        named = Path(home) if home is not None else None
         if keys is None:
             keys = {name: os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)}
         deadline = time.monotonic() + transport.START_TIMEOUT
         while True:
             if start:
-                connection = transport.open_or_start(place, program, timeout)
+                connection = transport.open_or_start(named, program, timeout)
             else:
-                found = transport.Connection.open(place, timeout)
+                found = transport.Connection.open(named or transport.find_home(), timeout)
                 if found is None:
                     raise AlmonerError("no_daemon", "no daemon listens", "run `almoner daemon`")
                 connection = found
             try:
-                return cls(connection, place, keys, agent, version)
+                return cls(connection, named, keys, agent, version)
             except ConnectionLost:
                 connection.close()
                 # A daemon that is ending may hang up before it answers. That counts as no daemon.

@@ -34,18 +34,44 @@ def find_home(environ: Optional[Mapping[str, str]] = None) -> Path:
     for name in ("ALMONER_HOME", "ENDO_STATE_PATH"):
         if environ.get(name):
             return Path(environ[name])
-    if environ.get("XDG_STATE_HOME"):
+    # A relative path counts for nothing here, by the rules of XDG.
+    if os.path.isabs(environ.get("XDG_STATE_HOME", "")):
         return Path(environ["XDG_STATE_HOME"]) / "almoner"
     user_home = environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
     return Path(user_home) / ".local" / "state" / "almoner"
 
 
-def start_daemon(home: Path, program: Optional[str] = None) -> "subprocess.Popen[bytes]":
+#: The variables that name directories. A relative path is one of this process, and the daemon has another directory.
+_DIRECTORY_VARIABLES = (
+    "ALMONER_HOME",
+    "ALMONER_MODELS",
+    "ENDO_STATE_PATH",
+    "ENDO_EPHEMERAL_STATE_PATH",
+    "ENDO_CACHE_PATH",
+    "ENDO_SOCK_PATH",
+)
+
+
+def daemon_environment(home: Optional[Path], environ: Optional[Mapping[str, str]] = None) -> Dict[str, str]:
+    """Returns the environment of a daemon. ``home`` is the home that the caller has named.
+
+    Without one, the environment decides, as it does for the command line. A home named here would replace the user's
+    own configuration, with its policies.
+    """
+    found = dict(os.environ if environ is None else environ)
+    if home is not None:
+        found["ALMONER_HOME"] = str(home)
+    for name in _DIRECTORY_VARIABLES:
+        if found.get(name):
+            found[name] = os.path.abspath(found[name])
+    return found
+
+
+def start_daemon(home: Optional[Path], program: Optional[str] = None) -> "subprocess.Popen[bytes]":
     """Starts a daemon that ends after ten minutes without clients and work."""
     found = program or os.environ.get("ALMONER") or shutil.which("almoner")
     if found is None:
         raise AlmonerError("no_daemon", "cannot start the daemon: there is no program `almoner`", "install Almoner")
-    environ = {**os.environ, "ALMONER_HOME": str(home)}
     try:
         return subprocess.Popen(
             [found, "daemon", "--on-demand"],
@@ -53,7 +79,7 @@ def start_daemon(home: Path, program: Optional[str] = None) -> "subprocess.Popen
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env=environ,
+            env=daemon_environment(home),
             start_new_session=True,
         )
     except OSError as error:
@@ -143,12 +169,13 @@ class Connection:
         self._stream.close()
 
 
-def open_or_start(home: Path, program: Optional[str], timeout: Optional[float]) -> Connection:
-    """Connects to the daemon of a store, and starts one if none listens."""
+def open_or_start(named: Optional[Path], program: Optional[str], timeout: Optional[float]) -> Connection:
+    """Connects to the daemon of a store, and starts one if none listens. ``named`` is the home that the caller named."""
+    home = find_home() if named is None else named
     connection = Connection.open(home, timeout)
     if connection is not None:
         return connection
-    daemon = start_daemon(home, program)
+    daemon = start_daemon(named, program)
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         connection = Connection.open(home, timeout)
@@ -164,7 +191,7 @@ def open_or_start(home: Path, program: Optional[str], timeout: Optional[float]) 
             connection = Connection.open(home, timeout)
             if connection is not None:
                 return connection
-            daemon = start_daemon(home, program)
+            daemon = start_daemon(named, program)
         time.sleep(0.01)
     raise AlmonerError("no_daemon", "the daemon does not answer", "run `almoner daemon` to watch it")
 
