@@ -1,6 +1,7 @@
 //! The models that the machine's administrator allows.
 
 use std::fmt;
+use std::path::{Component, Path, PathBuf};
 
 use model::ModelRef;
 use model::weights;
@@ -47,9 +48,28 @@ impl ModelRule {
             ) => base_url == url && matches(model, name),
             (ModelRef::Scripted { path }, ModelRef::Scripted { path: other })
             | (ModelRef::Replay { path }, ModelRef::Replay { path: other }) => {
-                matches(&path.to_string_lossy(), &other.to_string_lossy())
+                self.allows_file(&path.to_string_lossy(), other)
             }
             _ => false,
+        }
+    }
+
+    /// Returns whether a file is the one of this rule, or lies where the rule says, with all links followed.
+    fn allows_file(&self, own: &str, asked: &Path) -> bool {
+        let is_plain = asked.is_absolute()
+            && !asked.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir));
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match own.strip_suffix('*').filter(|_| self.is_prefix) {
+            Some("") => true,
+            Some(before) => {
+                let (dir, name) = before.rsplit_once('/').unwrap_or(("", before));
+                let dir = if dir.is_empty() { PathBuf::from("/") } else { real(Path::new(dir)) };
+                let start = dir.join(name);
+                let asked = real(asked);
+                let (start, asked) = (start.to_string_lossy(), asked.to_string_lossy());
+                is_plain && asked.starts_with(&*start)
+            }
+            None => is_plain && real(Path::new(own)) == real(asked),
         }
     }
 }
@@ -102,6 +122,38 @@ mod tests {
         check("scripted:*", "scripted:/tmp/a.json", true);
         check("scripted:/opt/*", "scripted:/tmp/a.json", false);
         check("scripted:*", "replay:/tmp/a.ndjson", false);
+        check("scripted:/opt/*", "scripted:/opt/a.json", true);
+        check("scripted:/opt/*", "scripted:/opt/../tmp/a.json", false);
+        check("scripted:/opt/*", "scripted:opt/a.json", false);
+        check("scripted:/opt/a.json", "scripted:/opt/x/../a.json", false);
+        check("scripted:/opt/a.json", "scripted:/opt/a.json", true);
+        check("replay:/opt/*", "replay:/tmp/../opt/../etc/a", false);
+    }
+
+    #[test]
+    fn link_out_of_the_allowed_directory_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        for dir in ["allowed", "other"] {
+            std::fs::create_dir(path(dir)).unwrap();
+        }
+        for file in ["allowed/in.json", "other/out.json"] {
+            std::fs::write(path(file), "[]").unwrap();
+        }
+        std::os::unix::fs::symlink(path("other/out.json"), path("allowed/link.json")).unwrap();
+        std::os::unix::fs::symlink(path("allowed"), path("linked")).unwrap();
+        for (dir, file, expected) in [
+            ("allowed", "allowed/in.json", true),
+            ("allowed", "allowed/link.json", false),
+            ("allowed", "other/out.json", false),
+            // The rule itself may name a link.
+            ("linked", "linked/in.json", true),
+            ("linked", "allowed/in.json", true),
+        ] {
+            let rule = ModelRule::parse(&format!("scripted:{}/*", path(dir).display())).unwrap();
+            let model = format!("scripted:{}", path(file).display()).parse().unwrap();
+            assert_eq!(rule.allows(&model), expected, "{dir} {file}");
+        }
     }
 
     #[test]
