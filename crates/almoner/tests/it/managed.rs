@@ -106,6 +106,17 @@ fn managed_ask_asks_whatever_allows_the_call() {
 }
 
 #[test]
+fn forbidden_collector_ends_the_export_at_once() {
+    let (machine, home) = (Machine::new(), TestHome::new());
+    machine.almoner(&home, &["status"]).expect(0);
+    machine.write("managed.toml", "[egress]\nallow = ['https://api.example']\n");
+    let said =
+        machine.almoner(&home, &["audit", "follow", "--otlp", "http://127.0.0.1:9", "--once"]).expect(5);
+    assert!(said.err.contains("the machine's administrator does not allow it"), "{}", said.err);
+    assert!(said.err.contains("help: `almoner doctor managed`"), "{}", said.err);
+}
+
+#[test]
 fn faulty_managed_file_lets_no_run_begin() {
     let machine = Machine::new();
     let home = clerk(WRITE);

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use config::network_source::NetworkSource;
-use network::failure_reason;
+use network::{NetworkError, failure_reason};
 use passable::visible_line;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
@@ -62,6 +62,8 @@ enum Attempt {
     /// The collector takes nothing now. It may have asked for a wait.
     Later(String, Option<Duration>),
     Refused(u16, String),
+    /// The machine's administrator does not let the collector be reached. Only the administrator can change it.
+    Forbidden(NetworkError),
 }
 
 impl Transport {
@@ -112,6 +114,10 @@ impl Transport {
                     thread::sleep(asked.map_or_else(|| jittered(wait), |asked| asked.min(MAX_ASKED_WAIT)));
                     wait = (wait * 2).min(MAX_WAIT);
                 }
+                Attempt::Forbidden(error) => {
+                    let message = format!("cannot deliver events to {}: {error}", visible_line(&self.base));
+                    return Err(PostError::Refused(Failure::new(Exit::Denied, message).help(error.help())));
+                }
                 Attempt::Refused(status, reason) => {
                     let message =
                         format!("cannot deliver events to {}: {status} {reason}", visible_line(&self.base));
@@ -136,6 +142,7 @@ impl Transport {
         });
         let agent = match agent {
             Ok(agent) => agent,
+            Err(error) if error.is_managed() => return Attempt::Forbidden(error),
             Err(error) => return Attempt::Later(error.to_string(), None),
         };
         let mut request = agent.post(&url).header("content-type", "application/x-protobuf");
