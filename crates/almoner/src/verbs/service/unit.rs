@@ -71,7 +71,7 @@ impl Unit {
             }
         };
         let variables: Vec<(&str, OsString)> =
-            VARIABLES.iter().filter_map(|name| Some((*name, env(name)?))).collect();
+            VARIABLES.iter().filter_map(|name| Some((*name, in_unit(name, env(name)?)))).collect();
         let text = text(&program()?, &variables)?;
         Ok(Unit { path: folder.join("systemd/user").join(&name), name, text })
     }
@@ -128,9 +128,9 @@ fn program() -> Result<PathBuf, Failure> {
 fn text(program: &Path, variables: &[(&str, OsString)]) -> Result<String, Failure> {
     let mut environment = String::new();
     for (name, value) in variables {
-        environment += &format!("Environment=\"{name}={}\"\n", quoted(&value.to_string_lossy(), false)?);
+        environment += &format!("Environment=\"{name}={}\"\n", quoted(&value.to_string_lossy())?);
     }
-    let program = quoted(&program.to_string_lossy(), true)?;
+    let program = quoted(&program.to_string_lossy())?;
     let restart = Exit::Replaced as i32;
     // The daemon ends its programs itself, so only it gets the first signal. It tries again if another daemon has the
     // store, since that one ends when it is idle. A large store is examined after a crash, which takes its time.
@@ -162,8 +162,20 @@ fn text(program: &Path, variables: &[(&str, OsString)]) -> Result<String, Failur
     Ok(format!("{MARK}{}\n{rest}", blake3::hash(rest.as_bytes()).to_hex()))
 }
 
-/// Returns a text for quotation marks in a unit. In a command, `$` begins a variable.
-fn quoted(text: &str, is_command: bool) -> Result<String, Failure> {
+/// Returns the value of a variable as the unit has it. A path is written in full, since a service has another current
+/// directory than this command.
+fn in_unit(name: &str, value: OsString) -> OsString {
+    match name {
+        // A reference of a model is no path, and a relative path counts for nothing in the variables of XDG.
+        "ALMONER_MODEL" => value,
+        _ if name.starts_with("XDG_") => value,
+        _ => std::path::absolute(&value).map_or(value, PathBuf::into_os_string),
+    }
+}
+
+/// Returns a text for quotation marks in a unit. The manager replaces no variables in the path of a program, nor in the
+/// value of one.
+fn quoted(text: &str) -> Result<String, Failure> {
     if text.contains(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER) {
         let shown = passable::visible_line(text);
         return Err(Failure::new(
@@ -172,8 +184,7 @@ fn quoted(text: &str, is_command: bool) -> Result<String, Failure> {
         )
         .help("use a path of plain text"));
     }
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
-    Ok(if is_command { text.replace('$', "$$") } else { text })
+    Ok(text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%"))
 }
 
 #[cfg(test)]
@@ -213,9 +224,19 @@ mod tests {
     #[test]
     fn special_characters_of_paths_are_escaped() {
         let unit = text(Path::new("/a \"b\"/50%/$c\\d"), &[("ALMONER_HOME", "/50%/$x".into())]).unwrap();
-        assert!(unit.contains(r#"ExecStart="/a \"b\"/50%%/$$c\\d" daemon"#), "{unit}");
+        assert!(unit.contains(r#"ExecStart="/a \"b\"/50%%/$c\\d" daemon"#), "{unit}");
         assert!(unit.contains(r#"Environment="ALMONER_HOME=/50%%/$x""#), "{unit}");
         assert!(text(Path::new("/a\nb"), &[]).is_err());
+    }
+
+    #[test]
+    fn relative_home_is_written_in_full() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(in_unit("ALMONER_HOME", "a b".into()), here.join("a b").into_os_string());
+        assert_eq!(in_unit("ALMONER_HOME", "/a".into()), "/a");
+        for name in ["ALMONER_MODEL", "XDG_STATE_HOME"] {
+            assert_eq!(in_unit(name, "local".into()), "local");
+        }
     }
 
     #[test]
