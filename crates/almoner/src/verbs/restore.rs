@@ -46,7 +46,8 @@ fn confirm() -> Result<bool, Failure> {
     }
 }
 
-/// Returns the card of a restore: where each directory goes, what is missing, and what stays closed.
+/// Returns the card of a restore: the authority that comes with it, where each directory goes, what is missing, and
+/// what stays closed.
 fn card(place: &Place, restore: &Restore, plan: &RestorePlan, scope: RestoreScope) -> String {
     let header = restore.header();
     let mut text = format!(
@@ -62,6 +63,17 @@ fn card(place: &Place, restore: &Restore, plan: &RestorePlan, scope: RestoreScop
     line(&moved(&header.state, &place.state.to_string_lossy()));
     if scope == RestoreScope::Home {
         line(&moved(&header.config, &place.config.to_string_lossy()));
+    }
+    let authority = &plan.authority;
+    for (title, lines) in [
+        ("tool servers that it may start or ask", &authority.tool_servers),
+        ("settings that start a program or choose a server", &authority.settings),
+        ("policies", &authority.policies),
+    ] {
+        if !lines.is_empty() {
+            line(&format!("\n{title}"));
+        }
+        lines.iter().for_each(|words| line(&format!("  {}", visible_line(words))));
     }
     for (title, purpose) in [
         ("directories that it works in", PathUse::Directory),
@@ -103,7 +115,7 @@ fn card(place: &Place, restore: &Restore, plan: &RestorePlan, scope: RestoreScop
         changes.iter().for_each(|change| line(change));
     }
     if !plan.trusted.is_empty() {
-        line("\ntrusted files of projects");
+        line("\nfiles of projects that it trusts without asking");
     }
     plan.trusted.iter().for_each(|(from, to)| line(&moved(from, to)));
     line("\nas soon as its daemon starts");

@@ -44,6 +44,8 @@ fn home() -> TestHome {
         forbid (principal, action == Action::\"dir.write\", resource)\n\
         when { context has file && context.file like \"WORK/never/*\" };\n";
     fs::write(home.root().join("config/policy.cedar"), policy.replace("WORK", &work)).unwrap();
+    let servers = r#"{"servers": {"foreign": {"command": "WORK/tell", "args": ["--now"], "net": true}}}"#;
+    fs::write(home.root().join("config/mcp.json"), servers.replace("WORK", &work)).unwrap();
     home.piped(&["secret", "set", "github"], VALUE.as_bytes()).expect(0);
     run(&home, "write", "out=out:rw").expect(7);
     run(&home, "stage", "out=out:stage").expect(0);
@@ -110,6 +112,9 @@ fn moved_home_goes_on_where_the_old_one_was() {
         "is there; g1 `out`".to_owned(),
         "1 staged copy, inside of the home".to_owned(),
         "waiting for you: 2 messages".to_owned(),
+        format!("tool servers that it may start or ask\n  foreign  {from}/tell --now; with network"),
+        format!("starts for each notification: {from}/tell {{text}}"),
+        "policies\n  1 policy, 1 example".to_owned(),
         format!("line 3: command = [\"{from}/tell\", \"{{text}}\"]"),
         format!("now: command = [\"{to}/tell\", \"{{text}}\"]"),
         format!("{from}/almoner.toml  →  {to}/almoner.toml"),
@@ -235,6 +240,8 @@ fn damaged_and_hostile_archives_are_refused() {
         ("state/stages/s/pipe", Kind::Pipe),
         ("state/stages/missing/a.txt", Kind::File(b"evil")),
         ("state/vault.age", Kind::HardLink("/etc/passwd")),
+        // A name on the way could be another link.
+        ("state/stages/s/link", Kind::Link("p/p/../../file")),
     ]
     .into_iter()
     .enumerate()
@@ -243,14 +250,28 @@ fn damaged_and_hostile_archives_are_refused() {
     }
     let later =
         String::from_utf8(header.clone()).unwrap().replace("\"almoner_backup\": 1", "\"almoner_backup\": 99");
+    let state = format!("\"state\": {}", Json::from(old.root().join("state").to_str().unwrap()));
+    for (name, path) in [("root", "/"), ("nowhere", ""), ("up", "/a/../b")] {
+        let header = String::from_utf8(header.clone()).unwrap();
+        assert!(header.contains(&state), "{header}");
+        let header = header.replace(&state, &format!("\"state\": \"{path}\""));
+        new.write(
+            &format!("{name}.tar.gz"),
+            archive(&[("almoner-backup.json", Kind::File(header.as_bytes()))]),
+        );
+    }
     new.write("later.tar.gz", archive(&[("almoner-backup.json", Kind::File(later.as_bytes()))]));
     for (names, code, words) in [
         (vec!["text", "empty", "foreign"], 6, "it is no backup of Almoner"),
         (vec!["cut", "changed", "noindex"], 6, "it is damaged"),
+        (vec!["root", "nowhere", "up"], 6, "it names no directory of a home"),
         (vec!["later"], 1, "a later build made it"),
         (vec!["missing"], 4, "No such file"),
         (
-            vec!["evil0", "evil1", "evil2", "evil3", "evil4", "evil5", "evil6", "evil7", "evil8", "evil9"],
+            vec![
+                "evil0", "evil1", "evil2", "evil3", "evil4", "evil5", "evil6", "evil7", "evil8", "evil9",
+                "evil10",
+            ],
             6,
             "it holds an entry that no backup of Almoner has",
         ),
@@ -267,6 +288,28 @@ fn damaged_and_hostile_archives_are_refused() {
     assert!(!new.work().join("../evil.txt").exists());
     let said = new.almoner(&["restore", old.path("good.tar.gz").to_str().unwrap(), "--yes"]).expect(0);
     assert!(said.out.contains("waiting for you: 0 messages"), "{}", said.out);
+}
+
+/// Another user could change what is unpacked there.
+#[test]
+fn restore_refuses_a_directory_that_others_may_change() {
+    let old = TestHome::new();
+    old.almoner(&["status"]).expect(0);
+    old.almoner(&["backup", "home.tar.gz"]).expect(0);
+    let (backup, new) = (old.path("home.tar.gz"), TestHome::new());
+    let backup = backup.to_str().unwrap();
+    fs::create_dir_all(new.root()).unwrap();
+    let staging = new.root().join("state.restoring");
+    fs::create_dir(new.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(new.path("elsewhere"), &staging).unwrap();
+    let said = new.almoner(&["restore", backup, "--yes"]);
+    assert!(said.code != 0 && said.err.contains("state.restoring"), "{said:?}");
+    assert_eq!(fs::read_dir(new.path("elsewhere")).unwrap().count(), 0);
+    fs::remove_file(&staging).unwrap();
+    // The remains of a killed restore, with permissions that another program has changed, are closed again.
+    fs::create_dir(&staging).unwrap();
+    fs::set_permissions(&staging, fs::Permissions::from_mode(0o777)).unwrap();
+    new.almoner(&["restore", backup, "--yes"]).expect(0);
 }
 
 /// An entry of an archive that a test makes.

@@ -129,7 +129,20 @@ fn header(entry: &mut impl Read) -> Result<Header, ArchiveError> {
     if almoner_backup != FORMAT {
         return Err(ArchiveError::Later(almoner_backup));
     }
-    serde_json::from_slice(&text).map_err(|error| ArchiveError::Damaged(error.to_string()))
+    let header: Header =
+        serde_json::from_slice(&text).map_err(|error| ArchiveError::Damaged(error.to_string()))?;
+    // Paths below these two are moved, also in texts. A root would move every path.
+    if [&header.state, &header.config].iter().all(|path| is_directory_path(path)) {
+        Ok(header)
+    } else {
+        Err(ArchiveError::Damaged("it names no directory of a home".to_owned()))
+    }
+}
+
+/// Returns whether a text is the full path of a directory below the root, without `.`, `..` and empty names.
+fn is_directory_path(path: &str) -> bool {
+    let names = path.strip_prefix('/').unwrap_or_default();
+    names.split('/').all(|name| !matches!(name, "" | "." | ".."))
 }
 
 fn limited(entry: &mut impl Read, limit: u64) -> Result<Vec<u8>, ArchiveError> {

@@ -96,7 +96,9 @@ fn check_target(daemon: &HostDaemon, to: &Path) -> Result<(), Failure> {
     }
     let folder = to.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
     let place = &daemon.place;
-    let own = [&place.state, &place.config].map(|dir| std::fs::canonicalize(dir).ok());
+    let home = place.as_env().map(|(_, home)| home);
+    let own = [Some(place.state.as_path()), Some(place.config.as_path()), home];
+    let own = own.map(|dir| std::fs::canonicalize(dir?).ok());
     if folder.is_some_and(|folder| own.iter().flatten().any(|own| folder.starts_with(own))) {
         return Err(Failure::new(
             Exit::Usage,

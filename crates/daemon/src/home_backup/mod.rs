@@ -5,6 +5,7 @@
 
 mod archive_reader;
 mod archive_writer;
+mod authority;
 pub mod backup;
 mod config_texts;
 mod manifest;
@@ -12,5 +13,6 @@ mod part;
 mod plan;
 pub mod restore;
 
+pub use authority::RestoredAuthority;
 pub use plan::{PlannedPath, RestorePlan, TextChange};
 pub use restore::{Restore, RestoreScope, finish};

@@ -64,22 +64,21 @@ pub fn part_of(path: &str) -> Option<Part> {
 }
 
 /// Returns whether a link in a directory of work leads nowhere but into that directory. `path` is the path of the link
-/// in the backup.
+/// in the backup. A target that goes up after a name is refused: the name may be another link, from whose target it would
+/// go up further than the text shows.
 pub fn is_inner_link(path: &str, target: &str) -> bool {
     // The first three names are those of the state directory, the part, and the copy.
-    let depth = path.split('/').count().saturating_sub(4);
-    let mut level = i64::try_from(depth).unwrap_or(0);
+    let mut levels = path.split('/').count().saturating_sub(4);
     if target.is_empty() || target.starts_with('/') {
         return false;
     }
+    let mut is_below = false;
     for name in target.split('/') {
         match name {
             "" | "." => {}
-            ".." => level -= 1,
-            _ => level += 1,
-        }
-        if level < 0 {
-            return false;
+            ".." if is_below || levels == 0 => return false,
+            ".." => levels -= 1,
+            _ => is_below = true,
         }
     }
     true
@@ -115,7 +114,11 @@ mod tests {
             ("state/stages/ab/link", "../other", false),
             ("state/stages/ab/d/link", "../file", true),
             ("state/stages/ab/d/link", "../../file", false),
+            ("state/stages/ab/d/link", "../e/file", true),
+            ("state/stages/ab/d/link", "./../e/./file", true),
             ("state/stages/ab/d/link", "x/../../../file", false),
+            // The name may be a link to `.`, so that each `..` leads out.
+            ("state/stages/ab/link", "p/p/../../file", false),
             ("state/stages/ab/link", "/etc/passwd", false),
             ("state/stages/ab/link", "", false),
         ] {

@@ -13,6 +13,7 @@ use kernel::{FormulaId, MessageNumber, RunNumber, query, table};
 use resource::PathUse;
 use store::Store;
 
+use super::authority::RestoredAuthority;
 use config::clock;
 
 /// The number of rows that are read at a time.
@@ -32,6 +33,8 @@ pub struct RestorePlan {
     pub stages: usize,
     /// The lines of the configuration that change.
     pub texts: Vec<TextChange>,
+    /// The authority that the configuration gives.
+    pub authority: RestoredAuthority,
     /// The trusted files of projects: the path before, and the path afterwards.
     pub trusted: Vec<(String, String)>,
     /// The number of messages that wait for an answer.

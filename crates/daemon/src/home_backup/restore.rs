@@ -17,13 +17,14 @@ use store::{Options, Store, WriteError};
 
 use super::archive_reader::{ArchiveError, UnpackTarget, UnpackedArchive, unpack};
 use super::archive_writer::{PRIVATE_DIR, PRIVATE_FILE};
+use super::authority::RestoredAuthority;
 use super::config_texts::{ChangedText, changed_texts, is_plain};
 use super::manifest::Header;
 use super::part::Part;
 use super::plan::{RestorePlan, StoreSurvey};
 use crate::state::daemon::environment;
 use crate::state::errors::DaemonError;
-use config::place::{Place, open_failure};
+use config::place::{Place, open_failure, private_dir};
 use config::trust::{self, TrustedFile};
 use config::{mcp_file, policy_file, settings};
 use control::exit::{Exit, Failure};
@@ -104,8 +105,9 @@ impl Restore {
         let staging = Staging::take(place)?;
         let target = UnpackTarget { state: staging.dir.join("state"), config: staging.config.clone() };
         let failed = |error: ArchiveError| archive_failure(file, error);
-        let made = make_dir(&target.state).and_then(|()| make_dir(&target.config));
-        made.map_err(|source| failed(ArchiveError::Io { path: staging.dir.clone(), source }))?;
+        for dir in [&target.state, &target.config] {
+            private_dir(dir)?;
+        }
         let mut staged = place.clone();
         (staged.state, staged.config) = (target.state.clone(), target.config.clone());
         let is_wanted = |part: Part| match scope {
@@ -156,11 +158,10 @@ impl Restore {
         if self.scope == RestoreScope::Home {
             let texts = self.texts(&plan.moves)?;
             plan.texts = texts.into_iter().flat_map(|text| text.lines).collect();
-            plan.trusted = self
-                .moved_trust(&plan.moves)?
-                .into_iter()
-                .map(|(old, new)| (old.path.display().to_string(), new.path.display().to_string()))
-                .collect();
+            let moved = |path: String| plan.moves.moved(&path).unwrap_or_else(|| path.clone());
+            let trusted = trust::all(&self.staged)?.into_iter().map(|one| one.path.display().to_string());
+            plan.trusted = trusted.map(|path| (path.clone(), moved(path))).collect();
+            plan.authority = RestoredAuthority::read(&self.staged);
         }
         let in_texts = |from: &String| plan.texts.iter().any(|line| line.before.contains(from.as_str()));
         let in_trust = |from: &String| plan.trusted.iter().any(|(path, _)| path.starts_with(from.as_str()));
@@ -370,7 +371,9 @@ impl Staging {
         let failed = |error: io::Error| io_failure(&dir, &error);
         let above = dir.parent().unwrap_or(Path::new("/")).to_owned();
         let made = (!above.exists()).then(|| above.clone());
-        make_dir(&dir).map_err(failed)?;
+        make_dir(&above).map_err(failed)?;
+        // Another user who could write there could change the home before a person says yes.
+        private_dir(&dir)?;
         let path = dir.join("lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE_FILE).open(&path);
         let lock = lock.map_err(failed)?;
