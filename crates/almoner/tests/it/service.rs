@@ -261,6 +261,32 @@ fn daemon_tells_its_service_manager_how_it_is() {
     assert_eq!(service.end(), Some(0));
 }
 
+/// A service that failed would be started again every other second, for as long as the other daemon lives.
+#[test]
+fn service_waits_for_the_daemon_that_a_command_started() {
+    let home = TestHome::new();
+    home.almoner(&["inbox"]).expect(0);
+    let service = Service::start(&home, env!("CARGO_PKG_VERSION"));
+    let first = service.message();
+    assert!(first.starts_with("READY=1\nSTATUS=waits until "), "{first}");
+    home.almoner(&["stop"]).expect(0);
+    service.until("STATUS=serving ");
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(service.end(), Some(0));
+}
+
+#[test]
+fn waiting_service_ends_at_a_signal() {
+    let home = TestHome::new();
+    home.almoner(&["inbox"]).expect(0);
+    let service = Service::start(&home, env!("CARGO_PKG_VERSION"));
+    service.until("STATUS=waits until ");
+    let pid = rustix::process::Pid::from_child(&service.daemon);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(service.end(), Some(0));
+    home.almoner(&["stop"]).expect(0);
+}
+
 /// The settings of the unit do not keep the sandbox from its work.
 #[test]
 fn service_runs_programs_in_the_sandbox() {

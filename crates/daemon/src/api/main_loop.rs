@@ -33,6 +33,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time limit for the last holders of the store to drop it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// The interval at which a service looks whether the daemon that a command started has ended.
+const TURN_INTERVAL: Duration = Duration::from_millis(500);
+
 /// The options with which the daemon was started.
 #[derive(Clone, Copy, Debug)]
 pub struct DaemonOptions {
@@ -55,11 +58,25 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     // From here on, a signal ends the daemon in an orderly way, even while the store is being opened.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
+    let manager = ServiceManager::from_env().map(Arc::new);
     let (open_while_held, closed) = channel();
-    let (server, listener) = match open(place, open_while_held) {
-        Ok(opened) => opened,
-        Err(failure) => return Err(report_start_failure(manner, failure)),
+    let (server, listener) = loop {
+        match (open(place, open_while_held.clone()), &manager) {
+            (Ok(opened), _) => break opened,
+            // A command may have started a daemon before the service manager started this one.
+            (Err(failure), Some(manager)) if failure.exit == Exit::Conflict && !manner.on_demand => {
+                manager.begin_round();
+                manager.waiting();
+                ServiceManager::start_watchdog(manager);
+                std::thread::sleep(TURN_INTERVAL);
+                if signals.pending().next().is_some() {
+                    return Ok(Exit::Ok);
+                }
+            }
+            (Err(failure), _) => return Err(report_start_failure(manner, failure)),
+        }
     };
+    drop(open_while_held);
     // Threads that can outlive the daemon's work hold it weakly, so that dropping the last strong reference closes
     // the store.
     let daemon = server.services.daemon.shared();
@@ -96,7 +113,6 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     let Services { daemon, engine, web, .. } = &server.services;
     // Clients of other builds, which this daemon cannot greet, read its build from a file.
     let _ = handover::record_daemon(place);
-    let manager = ServiceManager::from_env().map(Arc::new);
     if let Some(manager) = &manager {
         manager.ready(place);
         ServiceManager::start_watchdog(manager);

@@ -4,7 +4,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use config::place::Place;
@@ -17,6 +17,8 @@ pub struct ServiceManager {
     interval: Option<Duration>,
     /// The time of the main loop's last round.
     round: Mutex<Instant>,
+    /// Passed once the thread that says that the daemon is alive runs.
+    watchdog: Once,
 }
 
 /// The maximum time of one round of the main loop. A collection of a large store takes minutes.
@@ -39,7 +41,7 @@ impl ServiceManager {
         socket.connect_addr(&address.ok()?).ok()?;
         // A service manager that reads nothing must not hold the daemon up.
         socket.set_nonblocking(true).ok()?;
-        Some(ServiceManager { socket, interval, round: Mutex::new(Instant::now()) })
+        Some(ServiceManager { socket, interval, round: Mutex::new(Instant::now()), watchdog: Once::new() })
     }
 
     /// Returns whether the environment names a service manager.
@@ -53,6 +55,12 @@ impl ServiceManager {
         self.send(&format!("READY=1\nSTATUS=serving {}", passable::visible_line(&store)));
     }
 
+    /// Says that the daemon waits for another one, which serves the store meanwhile. To the service manager it is ready:
+    /// a start that never ends would be given up.
+    pub fn waiting(&self) {
+        self.send("READY=1\nSTATUS=waits until the daemon that a command started ends");
+    }
+
     /// Says that the daemon ends.
     pub fn stopping(&self) {
         self.send("STOPPING=1\nSTATUS=runs end at their next steps");
@@ -63,12 +71,12 @@ impl ServiceManager {
         *self.round.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Starts the thread that says that the daemon is alive, if the service manager watches. It falls silent if the main
-    /// loop hangs.
+    /// Starts the thread that says that the daemon is alive, if the service manager watches and the thread does not run
+    /// yet. It falls silent if the main loop hangs.
     pub fn start_watchdog(manager: &Arc<ServiceManager>) {
         let Some(interval) = manager.interval else { return };
         let watched: Weak<ServiceManager> = Arc::downgrade(manager);
-        std::thread::spawn(move || {
+        let watch = move || {
             while let Some(manager) = watched.upgrade() {
                 let round = *manager.round.lock().unwrap_or_else(PoisonError::into_inner);
                 if round.elapsed() < MAX_ROUND {
@@ -77,7 +85,8 @@ impl ServiceManager {
                 drop(manager);
                 std::thread::sleep(interval / 3);
             }
-        });
+        };
+        manager.watchdog.call_once(|| drop(std::thread::spawn(watch)));
     }
 
     fn send(&self, message: &str) {
