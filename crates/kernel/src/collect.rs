@@ -288,7 +288,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                     state.unhold(asker, target, b"r", &id.number)?;
                 }
             }
-            crate::commands::forget_commands(state, id)?;
+            crate::commands::abandon_commands(state, id)?;
             state.txn.delete(Table::Promise, &NO_OWNER, &id.number)?;
             Ok(true)
         }

@@ -49,7 +49,7 @@ pub(crate) use rate::forget as forget_rate;
 pub use relocate::relocate;
 pub(crate) use run_end::finish_if_still;
 pub(crate) use say::hear as told;
-pub(crate) use transcript::{forget as forget_commands, settled as came};
+pub(crate) use transcript::{abandoned as abandon_commands, settled as came};
 
 use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;

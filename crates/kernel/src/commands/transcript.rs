@@ -150,8 +150,25 @@ pub(super) fn note(state: &mut State<'_>, refused: Option<CommandOutcome>) -> Re
     Ok(())
 }
 
+/// The outcome of a command whose question was dismissed, so that the promise of its answer was collected.
+const ABANDONED: &str = "the question was dismissed before its answer came";
+
 /// Updates the outcomes of the commands that wait for a promise which has settled.
 pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
+    conclude(state, promise, &|came| came.settled(row))
+}
+
+/// Ends the commands that wait for a promise which is collected. Only a pending promise has such commands.
+pub(crate) fn abandoned(state: &mut State<'_>, promise: &FormulaId) -> Result<(), Fault> {
+    conclude(state, promise, &|_| Some(CommandOutcome::Failed { why: passable::Untrusted::new(ABANDONED) }))
+}
+
+/// Removes the rows of the commands that wait for a promise, and gives each the outcome that replaces its present one.
+fn conclude(
+    state: &mut State<'_>,
+    promise: &FormulaId,
+    replaced: &dyn Fn(&CommandOutcome) -> Option<CommandOutcome>,
+) -> Result<(), Fault> {
     let start = prefix(promise);
     let rows =
         state.txn.range(Table::Meta, &NO_OWNER, &start, &table::prefix_end(&start), usize::MAX, false)?;
@@ -166,7 +183,7 @@ pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseR
         let (owner, mailbox) = (agent.number, mailbox.mailbox);
         let Some(mut mail) = table::mail(state.txn, &owner, &mailbox, number)? else { continue };
         // A dismissed command has no outcome to update.
-        let Some(came) = mail.outcome.as_ref().and_then(|came| came.settled(row)) else { continue };
+        let Some(came) = mail.outcome.as_ref().and_then(replaced) else { continue };
         mail.outcome = Some(came);
         state.put_mail_of(&owner, &mailbox, number, &mail)?;
         state.event_for(&owner, Change::CommandCompleted { number })?;
@@ -181,12 +198,4 @@ fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, Me
     let agent = FormulaId { number: agent.try_into().map_err(|_| bad())?, node: promise.node };
     let number = u64::from_be_bytes(number.try_into().map_err(|_| bad())?);
     Ok((agent, MessageNumber::from_order(number)))
-}
-
-/// Removes the rows of the commands that wait for a promise.
-pub(crate) fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), StoreFault> {
-    let start = prefix(promise);
-    let rows =
-        state.txn.range(Table::Meta, &NO_OWNER, &start, &table::prefix_end(&start), usize::MAX, false)?;
-    rows.into_iter().try_for_each(|(key, _)| state.txn.delete(Table::Meta, &NO_OWNER, &key))
 }

@@ -171,6 +171,30 @@ fn request_command_shows_the_answer() {
     assert_eq!(last_command(&mut w, fae).3, Some(CommandOutcome::Refused { why: text("not today") }));
 }
 
+/// The agent that asks is the one that lets the code run. The result finds no question, and the daemon collects the promise.
+#[test]
+fn dismissed_question_ends_its_command_while_code_runs() {
+    let mut w = Fixture::new();
+    let host = w.host;
+    let source = text("a + b");
+    say(
+        &mut w,
+        host,
+        mail(MailAct::RequestEvaluation { source, names: vec![], paths: vec![], result_name: None }),
+    );
+    let number = w.letters(host).iter().rev().nth(1).unwrap().number;
+    let waits = Some(CommandOutcome::WaitingForAnswer { number: Some(number) });
+    assert_eq!(last_command(&mut w, host).3, waits);
+    let granted = mail(MailAct::Grant { number, goes_to: ResultGoesTo::Host });
+    let (eval, _) = w.parked(host, granted);
+    w.as_agent(host, dismiss(number.0));
+    failed(&mut w, eval, "enough");
+    w.collect(1000);
+    let why = text("the question was dismissed before its answer came");
+    assert_eq!(last_command(&mut w, host).3, Some(CommandOutcome::Failed { why }));
+    assert!(w.events().into_iter().any(|event| matches!(event.change, Change::CommandCompleted { .. })));
+}
+
 #[test]
 fn endow_command_replies_to_the_proposal() {
     let mut w = Fixture::new();
