@@ -202,7 +202,8 @@ impl Client {
                 return Ok(Greeting::Absent);
             }
             Err(e) => {
-                return Err(Failure::new(Exit::NoDaemon, format!("{}: {e}", place.socket().display()))
+                let message = format!("cannot reach the daemon at {}: {e}", place.socket().display());
+                return Err(Failure::new(Exit::NoDaemon, message)
                     .help("the socket must belong to you; remove it if no daemon runs"));
             }
         };

@@ -287,7 +287,7 @@ impl Case {
             let opened = self.dir.open_with(&new, options.write(true).create_new(true));
             let written = opened.and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()));
             written.and_then(|()| self.dir.rename(&new, &self.dir, file)).map_err(|e| {
-                Failure::new(Exit::Failure, format!("{}: {e}", shown(&self.root.join(file))))
+                Failure::of_file("write", &self.root.join(file).to_string_lossy(), e)
                     .help("check the directory and its permissions")
             })?;
         }
@@ -335,7 +335,7 @@ fn shown(path: &Path) -> String {
 }
 
 fn broken(path: &Path, what: &str) -> Failure {
-    Failure::new(Exit::Invalid, format!("{}: {what}", shown(path)))
+    Failure::new(Exit::Invalid, format!("cannot use the case {}: {what}", shown(path)))
         .help("`almoner save last as NAME` makes a case of a run")
 }
 

@@ -123,12 +123,16 @@ fn expand_home_in<'a>(base: &Path, path: &'a str) -> Cow<'a, str> {
 
 fn absolute_in(base: &Path, path: &str) -> Result<String, SpecError> {
     let path: &str = &expand_home_in(base, path);
-    let absolute = std::path::absolute(base.join(path))
-        .map_err(|e| SpecError::new(format!("{path}: {e}"), "write a path"))?;
-    absolute
-        .into_os_string()
-        .into_string()
-        .map_err(|_| SpecError::new(format!("{path}: its full path is not UTF-8 text"), "rename it"))
+    let shown = visible_line(path);
+    if path.is_empty() {
+        return Err(SpecError::new("cannot use an empty text as a path", "`.` is the current directory"));
+    }
+    let absolute = std::path::absolute(base.join(path)).map_err(|e| {
+        SpecError::new(format!("cannot use {shown} as a path: {e}"), "name it from the root on: `/…`")
+    })?;
+    absolute.into_os_string().into_string().map_err(|_| {
+        SpecError::new(format!("cannot use {shown}: its full path is not UTF-8 text"), "rename it")
+    })
 }
 
 /// Returns the absolute path of the program with a name, found in the directories of `PATH` as a shell does.
@@ -160,6 +164,15 @@ mod tests {
             };
             assert_eq!(Path::new(&spec.path), dir.path().join(path));
             assert_eq!(spec.max_bytes, max);
+        }
+    }
+
+    #[test]
+    fn empty_path_is_refused_in_words() {
+        for base in ["", "/tmp"] {
+            let refused = absolute_in(Path::new(base), "").unwrap_err();
+            assert_eq!(refused.message, "cannot use an empty text as a path");
+            assert!(!refused.help.is_empty());
         }
     }
 

@@ -25,7 +25,7 @@ pub const DEFAULT_MEMORY: u64 = 2 << 30;
 
 /// All configured servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `servers`")]
 pub struct Servers {
     /// The servers, by the names that the user chose.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct Servers {
 
 /// One server: a program on this machine, or an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a server with a `command` or a `url`")]
 pub struct Server {
     /// The absolute path of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct Server {
 
 /// A package that was installed once, for one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a package with its `registry`, `name` and `version`")]
 pub struct InstalledPackage {
     /// The registry: `npm` or `pypi`.
     pub registry: String,
@@ -166,7 +166,7 @@ pub fn path(config: &Path) -> PathBuf {
 pub fn read(config: &Path) -> Result<Servers, Failure> {
     let path = path(config);
     let fail = |what: &str, help: &str| {
-        Failure::new(Exit::Invalid, format!("{}: {what}", path.display())).help(help)
+        Failure::new(Exit::Invalid, format!("cannot follow {}: {what}", path.display())).help(help)
     };
     let meta = match std::fs::metadata(&path) {
         Ok(meta) => meta,
@@ -186,9 +186,8 @@ pub fn read(config: &Path) -> Result<Servers, Failure> {
 /// When the file cannot be written, or would be too large to be read again.
 pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     let path = path(config);
-    let fail = |e: std::io::Error| {
-        Failure::new(Exit::Failure, format!("{}: {e}", path.display())).help("nothing was changed")
-    };
+    let fail =
+        |e: std::io::Error| Failure::of_file("write", &path.to_string_lossy(), e).help("nothing was changed");
     let mut text = serde_json::to_string_pretty(servers).map_err(|e| fail(e.into()))?;
     text.push('\n');
     if text.len() as u64 > MAX_FILE_BYTES {
@@ -249,9 +248,20 @@ mod tests {
         write(config.path(), &servers).unwrap();
         assert_eq!(read(config.path()).unwrap(), servers);
         assert_eq!(find(config.path(), "y").unwrap_err().exit, Exit::NotFound);
-        for bad in ["{", r#"{ "server": {} }"#, r#"{ "servers": { "x": { "cmd": "/bin/x" } } }"#] {
+        for (bad, says) in [
+            ("{", "EOF"),
+            ("7", "expected an object with `servers`"),
+            (r#"{ "server": {} }"#, "unknown field `server`"),
+            (r#"{ "servers": { "x": 7 } }"#, "expected a server with a `command` or a `url`"),
+            (r#"{ "servers": { "x": { "cmd": "/bin/x" } } }"#, "unknown field `cmd`"),
+            (r#"{ "servers": { "x": { "package": 7 } } }"#, "expected a package with its `registry`"),
+        ] {
             std::fs::write(path(config.path()), bad).unwrap();
-            assert_eq!(read(config.path()).unwrap_err().exit, Exit::Invalid, "{bad}");
+            let failure = read(config.path()).unwrap_err();
+            let message = failure.message.raw();
+            assert_eq!(failure.exit, Exit::Invalid, "{bad}");
+            assert!(message.starts_with("cannot follow ") && message.contains(says), "{bad}: {message}");
+            assert!(!message.contains("struct"), "{bad}: {message}");
         }
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::write(path(config.path()), "{}").unwrap();

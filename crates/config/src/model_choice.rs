@@ -412,8 +412,10 @@ fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
 }
 
 fn here(path: std::path::PathBuf) -> Result<std::path::PathBuf, Failure> {
-    std::fs::canonicalize(&path)
-        .map_err(|e| Failure::new(Exit::NotFound, format!("{}: {e}", path.display())).help("check the path"))
+    std::fs::canonicalize(&path).map_err(|e| {
+        let failure = Failure::of_file("read", &path.to_string_lossy(), e);
+        Failure { exit: Exit::NotFound, ..failure }
+    })
 }
 
 #[cfg(test)]

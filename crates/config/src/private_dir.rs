@@ -25,14 +25,15 @@ const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 /// When the directory cannot be created, is a link or no directory, or belongs to another user.
 pub fn private_dir(dir: &Path) -> Result<(), Failure> {
     let fail = |what: String| {
-        Failure::new(Exit::Failure, format!("{}: {what}", visible_line(&dir.to_string_lossy())))
+        let dir = dir.to_string_lossy();
+        Failure::new(Exit::Failure, format!("cannot use {}: {what}", visible_line(&dir)))
             .help("set ALMONER_HOME to a directory of yours")
     };
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| fail(e.to_string()))?;
     let opened = open_own(dir).map_err(|e| fail(e.to_string()))?;
     let meta = opened.metadata().map_err(|e| fail(e.to_string()))?;
     if meta.mode() & 0o1000 != 0 {
-        return Err(fail("is shared by several users: its sticky bit is set".to_owned()));
+        return Err(fail("it is shared by several users: its sticky bit is set".to_owned()));
     }
     if meta.mode() & 0o077 != 0 {
         opened.set_permissions(Permissions::from_mode(0o700)).map_err(|e| fail(e.to_string()))?;
@@ -47,7 +48,8 @@ pub fn private_dir(dir: &Path) -> Result<(), Failure> {
 /// When the directory cannot be created, belongs to another user, or can be replaced by one.
 pub fn private_dir_among_others(dir: &Path) -> Result<(), Failure> {
     inspect(dir).map_err(|what| {
-        Failure::new(Exit::Denied, format!("{}: {what}", visible_line(&dir.to_string_lossy())))
+        let dir = dir.to_string_lossy();
+        Failure::new(Exit::Denied, format!("cannot use {}: {what}", visible_line(&dir)))
             .help("name another directory, or have the owner remove this one")
     })?;
     private_dir(dir)

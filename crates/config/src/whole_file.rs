@@ -152,9 +152,12 @@ fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".almoner-").suffix(".tmp").permissions(Permissions::from_mode(mode));
     // The error of the library names a temporary file, of which the user knows nothing.
-    builder.tempfile_in(directory).map_err(|error| match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => error.kind().into(),
+    builder.tempfile_in(directory).map_err(|error| match (error.raw_os_error(), error.kind()) {
+        (Some(code), _) => io::Error::from_raw_os_error(code),
+        (None, io::ErrorKind::NotFound) => {
+            io::Error::new(io::ErrorKind::NotFound, format!("there is no directory {}", directory.display()))
+        }
+        (None, kind) => kind.into(),
     })
 }
 
@@ -263,6 +266,9 @@ mod tests {
             assert_eq!(check_replaceable(&path).unwrap_err().kind(), kind, "{path:?}");
             assert_eq!(replace(&path, b"x").unwrap_err().kind(), kind, "{path:?}");
         }
+        let missing = at("missing");
+        let says = check_replaceable(&missing.join("file")).unwrap_err().to_string();
+        assert_eq!(says, format!("there is no directory {}", missing.display()));
         check_replaceable(&at("loop")).unwrap_err();
         // Even root makes no file there.
         check_replaceable(Path::new("/proc/self/file")).unwrap_err();

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use kernel::run::Trouble;
@@ -94,6 +95,18 @@ impl Failure {
         let mut failure = Failure::new(exit, error.to_string());
         failure.cause = Cause(Some(Arc::new(error)));
         failure
+    }
+
+    /// Returns the failure to `read`, `write` or otherwise use a file. `path` is the path as the user knows it. The
+    /// error is kept as the source.
+    pub fn of_file(verb: &str, path: &str, error: io::Error) -> Failure {
+        let exit = if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        let message = match visible_line(path) {
+            path if path.is_empty() => format!("cannot {verb} a file: its path is empty"),
+            path => format!("cannot {verb} {path}: {error}"),
+        };
+        let message = Untrusted::new(plain_words(message));
+        Failure { message, ..Failure::from_error(exit, error) }.help("check the path and its permissions")
     }
 
     /// Returns the same failure with advice to the user.
@@ -222,6 +235,20 @@ mod tests {
                 let shown = failure.render(None);
                 assert!(shown.contains(words) && !shown.contains("os error"), "{shown}");
             }
+        }
+    }
+
+    #[test]
+    fn file_failure_names_act_path_and_reason() {
+        let error = |code| std::io::Error::from_raw_os_error(code);
+        for (path, code, exit, says) in [
+            ("none.json", 2, Exit::NotFound, "cannot read none.json: No such file or directory (os error 2)"),
+            ("", 2, Exit::NotFound, "cannot read a file: its path is empty"),
+            ("a\u{1b}b", 30, Exit::Failure, "cannot read a\\u{1B}b: the disk is read-only"),
+        ] {
+            let failure = Failure::of_file("read", path, error(code));
+            assert_eq!((failure.exit, failure.message.raw()), (exit, says));
+            assert!(failure.source().is_some() && !failure.help.is_empty());
         }
     }
 

@@ -21,6 +21,7 @@ const MAX_QUOTE: usize = 200;
 pub fn read_hello(bytes: &[u8]) -> Result<(Hello, &'static ServedVersion), Failure> {
     /// The part of a hello that every version has.
     #[derive(Deserialize)]
+    #[serde(expecting = "an object with `version`")]
     struct Greeting {
         version: u64,
     }
@@ -168,6 +169,16 @@ mod tests {
             (br#"{"request":"get_run","run":1,"run":2}"#, Err(Problem::WrongField)),
         ] {
             assert_eq!(problem_of(frame), expected, "{}", String::from_utf8_lossy(frame));
+        }
+    }
+
+    #[test]
+    fn frame_of_another_type_is_refused_in_plain_words() {
+        let request = read_request(b"[]", &SERVED[0]).unwrap_err();
+        let message = request.message.raw();
+        assert!(message.contains("expected an object with `request`"), "{message}");
+        for message in [message, read_hello(b"[]").map(|_| ()).unwrap_err().message.raw()] {
+            assert!(!message.contains("struct"), "{message}");
         }
     }
 

@@ -53,6 +53,7 @@ pub type ClientKeys = BTreeMap<String, String>;
 /// The first message of a client.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(expecting = "an object with `version`, `build` and `keys`")]
 pub struct Hello {
     /// The client's [`VERSION`]. The daemon answers in the form of this version.
     pub version: u32,
@@ -66,6 +67,7 @@ pub struct Hello {
 /// A request, with the agent on whose behalf it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(expecting = "an object with `request`")]
 pub struct OnBehalf {
     /// The agent, as a name path from the store's own host. `None` means that host.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,8 +42,7 @@ pub fn directory_documents(directory: &str, read: ReadText<'_>) -> Result<Vec<Do
                 .help("name a directory that holds the documents, or the documents"));
         }
         Err(error) => {
-            return Err(Failure::new(Exit::Failure, format!("{directory}: {error}"))
-                .help("check the path and its permissions"));
+            return Err(Failure::of_file("read", directory, error));
         }
     }
     let Some(files) = files(Path::new(directory)) else { return Ok(Vec::new()) };

@@ -179,9 +179,7 @@ const WRITER_INTERVAL: Duration = Duration::from_millis(50);
 /// Returns the content of a named pipe. An ordinary opening would wait for ever if nobody writes to it.
 fn read_named_pipe(path: &str) -> Result<Vec<u8>, Failure> {
     let shown = visible_line(path);
-    let fail = |e: std::io::Error| {
-        Failure::new(Exit::Failure, format!("{shown}: {e}")).help("check the path and its permissions")
-    };
+    let fail = |e: std::io::Error| Failure::of_file("read", path, e);
     let mut pipe = caps::found_file::open_named(Path::new(path)).map_err(fail)?;
     let begun = Instant::now();
     let (mut bytes, mut has_writer, mut buffer) = (Vec::new(), false, vec![0; 1 << 16]);
@@ -351,9 +349,10 @@ pub fn read_text(path: &str) -> Result<String, Failure> {
 fn read_found(within: &str, path: &str) -> Result<Vec<u8>, Failure> {
     let shown = visible_line(path);
     let found = caps::found_file::open(Path::new(within), Path::new(path)).map_err(|e| {
-        Failure::new(Exit::Invalid, format!("{shown}: {e}")).help("name the file itself, if you mean it")
+        Failure::new(Exit::Invalid, format!("cannot read {shown}: {e}"))
+            .help("name the file itself, if you mean it")
     })?;
-    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{shown}: {e}"));
+    let fail = |e: std::io::Error| Failure::of_file("read", path, e);
     let mut bytes = Vec::new();
     found.file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > MAX_INPUT_BYTES { Err(too_large(&shown)) } else { Ok(bytes) }
@@ -364,12 +363,9 @@ fn read_bytes(path: &str) -> Result<Vec<u8>, Failure> {
     let path: &str = &expand_home(path);
     let shown = visible_line(path);
     let fail = |e: std::io::Error| {
-        let exit = match e.kind() {
-            std::io::ErrorKind::NotFound => Exit::NotFound,
-            std::io::ErrorKind::IsADirectory => Exit::Usage,
-            _ => Exit::Failure,
-        };
-        Failure::new(exit, format!("{shown}: {e}")).help("check the path and its permissions")
+        let is_directory = e.kind() == std::io::ErrorKind::IsADirectory;
+        let failure = Failure::of_file("read", path, e);
+        if is_directory { Failure { exit: Exit::Usage, ..failure } } else { failure }
     };
     let large = || too_large(&shown);
     let file = std::fs::File::open(path).map_err(fail)?;

@@ -30,7 +30,7 @@ pub fn read(path: &str) -> Result<Option<GivenModules>, Failure> {
         {
             return Ok(None);
         }
-        Err(e) => return Err(read_failure(place, &e)),
+        Err(e) => return Err(read_failure(place, e)),
     };
     if found.is_dir() {
         let mut gathered = ModuleFiles {
@@ -62,13 +62,13 @@ fn display_path(path: &Path) -> String {
     visible_line(&path.to_string_lossy()).into_owned()
 }
 
-fn read_failure(path: &Path, e: &std::io::Error) -> Failure {
-    Failure::new(Exit::Failure, format!("{}: {e}", display_path(path)))
-        .help("check the path and its permissions")
+fn read_failure(path: &Path, e: std::io::Error) -> Failure {
+    Failure::of_file("read", &path.to_string_lossy(), e)
 }
 
 fn too_large(path: &Path) -> Failure {
-    let what = format!("{}: a program can have {} MiB", display_path(path), MAX_ARCHIVE_BYTES >> 20);
+    let (path, most) = (display_path(path), MAX_ARCHIVE_BYTES >> 20);
+    let what = format!("cannot take {path}: a program can have {most} MiB");
     Failure::new(Exit::Invalid, what).help("leave out what it does not import")
 }
 
@@ -77,9 +77,9 @@ fn too_large(path: &Path) -> Failure {
 /// # Errors
 /// When the file cannot be read, or has more than `most` bytes.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
-    let file = fs::File::open(path).map_err(|e| read_failure(path, &e))?;
+    let file = fs::File::open(path).map_err(|e| read_failure(path, e))?;
     let mut bytes = Vec::new();
-    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| read_failure(path, &e))?;
+    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| read_failure(path, e))?;
     if bytes.len() > most { Err(too_large(path)) } else { Ok(bytes) }
 }
 
@@ -97,8 +97,8 @@ impl ModuleFiles {
             return Err(Failure::new(Exit::Invalid, format!("{} lies too deep", display_path(place)))
                 .help(format!("a program can have {MAX_DEPTH} directories in one another")));
         }
-        for entry in fs::read_dir(place).map_err(|e| read_failure(place, &e))? {
-            let entry = entry.map_err(|e| read_failure(place, &e))?;
+        for entry in fs::read_dir(place).map_err(|e| read_failure(place, e))? {
+            let entry = entry.map_err(|e| read_failure(place, e))?;
             let path = entry.path();
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(Failure::new(
@@ -110,7 +110,7 @@ impl ModuleFiles {
             if !self.is_archive && (name.starts_with('.') || name == PACKAGES_DIR) {
                 continue;
             }
-            let kind = entry.file_type().map_err(|e| read_failure(&path, &e))?;
+            let kind = entry.file_type().map_err(|e| read_failure(&path, e))?;
             if kind.is_dir() {
                 self.directory(&path, &format!("{before}{name}/"), depth - 1)?;
                 continue;

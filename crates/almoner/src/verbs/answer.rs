@@ -221,9 +221,7 @@ fn parse_slot_name(text: &str) -> Result<(String, NamePath), Failure> {
 /// Reads a worker file that the user has changed.
 fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|e| {
-        let shown = passable::visible_line(&path.display().to_string()).into_owned();
-        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-        Failure::new(exit, format!("{shown}: {e}"))
+        Failure::of_file("read", &path.to_string_lossy(), e)
             .help("`--edited` takes a worker file; nothing was answered")
     })
 }

@@ -187,8 +187,7 @@ impl ExportOutput {
                 Err(Failure::new(Exit::Conflict, format!("{shown} is there already"))
                     .help("choose another name; nothing is written over"))
             }
-            Err(e) => Err(Failure::new(Exit::Failure, format!("{shown}: {e}"))
-                .help("check the path and its permissions")),
+            Err(e) => Err(Failure::of_file("write", &shown, e)),
         }
     }
 
@@ -196,7 +195,7 @@ impl ExportOutput {
         match self {
             ExportOutput::Screen => output::json(line),
             ExportOutput::File { file, to } => {
-                writeln!(file, "{line}").map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}")))
+                writeln!(file, "{line}").map_err(|e| Failure::of_file("write", to, e))
             }
         }
     }
@@ -208,7 +207,7 @@ impl ExportOutput {
                 .into_inner()
                 .map_err(std::io::IntoInnerError::into_error)
                 .and_then(NewFile::finish)
-                .map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}"))),
+                .map_err(|e| Failure::of_file("write", &to, e)),
         }
     }
 }

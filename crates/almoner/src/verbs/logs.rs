@@ -69,7 +69,7 @@ struct Log {
 
 impl Log {
     fn open(path: &Path) -> Result<Option<Log>, Failure> {
-        let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{}: {e}", output::path(path)));
+        let fail = |e: std::io::Error| Failure::of_file("read", &path.to_string_lossy(), e);
         let file = match std::fs::File::open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -88,7 +88,7 @@ impl Log {
 
     /// Returns the next complete line, with control characters made visible.
     fn next(&mut self) -> Result<Option<String>, Failure> {
-        let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("the log: {e}"));
+        let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("cannot read the log: {e}"));
         // A reader that has reached the end stays there, so the seek makes it read the lines written since.
         self.reader.seek(SeekFrom::Start(self.at)).map_err(fail)?;
         let count = self.reader.read_until(b'\n', &mut self.partial_line).map_err(fail)?;

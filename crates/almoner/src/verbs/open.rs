@@ -50,7 +50,8 @@ pub fn open(place: &Place, args: &OpenArgs) -> ExitResult {
     }
     let opened = show_page(place, "open.html", &url).map_err(|error| {
         let file = place.runtime.join("open.html");
-        Failure::new(Exit::Failure, format!("{}: {error}", file.display())).help("`almoner open --print`")
+        Failure::of_file("write", &file.to_string_lossy(), error)
+            .help("`almoner open --print` prints the address")
     })?;
     if !opened {
         return Err(Failure::new(Exit::Failure, "no browser could be opened")

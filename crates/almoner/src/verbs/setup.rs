@@ -100,6 +100,7 @@ fn write(place: &Place, model: &str) -> Result<(), Failure> {
         serde_json::Value::String(model.to_owned())
     );
     whole_file::create(&path, 0o600, text.as_bytes()).map_err(|e| {
-        Failure::new(Exit::Failure, format!("{}: {e}", output::path(&path))).help("is the directory yours?")
+        Failure::of_file("write", &path.to_string_lossy(), e)
+            .help("`almoner doctor place` examines the directories")
     })
 }

@@ -161,8 +161,7 @@ fn confirm() -> Result<bool, Failure> {
 
 fn resolve_file(file: Option<&Path>) -> Result<PathBuf, Failure> {
     let fail = |e: std::io::Error, path: &Path| {
-        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-        Failure::new(exit, format!("{}: {e}", output::path(path))).help("name an `almoner.toml`")
+        Failure::of_file("find", &path.to_string_lossy(), e).help("name an `almoner.toml`")
     };
     let Some(file) = file else {
         let here = Path::new(".");

@@ -43,7 +43,7 @@ pub fn import(args: &ImportArgs) -> ExitResult {
     let source = read(&args.file)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let imported = definition::import(&name, &source).map_err(|error| {
-        Failure::new(Exit::Invalid, format!("{shown}: {error}"))
+        Failure::new(Exit::Invalid, format!("cannot take over {shown}: {error}"))
             .help("it takes worker files of llm-do (.worker, .yaml, .agent) and agents in Markdown")
     })?;
     if args.output.as_deref() == Some(Path::new("-")) {
@@ -82,10 +82,7 @@ pub fn schema(args: &SchemaArgs) -> ExitResult {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let shown = output::path(path);
-    let fail = |e: std::io::Error| {
-        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-        Failure::new(exit, format!("{shown}: {e}")).help("check the path and its permissions")
-    };
+    let fail = |e: std::io::Error| Failure::of_file("read", &path.to_string_lossy(), e);
     let meta = std::fs::metadata(path).map_err(fail)?;
     if !meta.is_file() || meta.len() > MAX_BYTES as u64 {
         let message = format!("{shown} is not a file of at most {} KiB", MAX_BYTES >> 10);
@@ -106,8 +103,8 @@ fn create_file(path: &Path, text: &str) -> Result<(), Failure> {
                 .help("choose another name, or remove it; nothing was changed")
         }
         std::io::ErrorKind::NotFound => {
-            Failure::new(Exit::NotFound, format!("{shown}: {e}")).help("make the directory first")
+            Failure::of_file("write", &path.to_string_lossy(), e).help("make the directory first")
         }
-        _ => Failure::new(Exit::Failure, format!("{shown}: {e}")).help("check the path and its permissions"),
+        _ => Failure::of_file("write", &path.to_string_lossy(), e),
     })
 }

@@ -144,7 +144,8 @@ fn result_keeps_its_own_characters_in_pipes_and_files() {
     assert_eq!(home.read("again.txt"), hostile);
     // A file that cannot be written is known before the model is asked.
     let runs = home.almoner(&["runs"]).expect(0).out;
-    home.almoner(&[&RUN[..], &["-o", "no/such/dir/x"]].concat()).expect(4);
+    let said = home.almoner(&[&RUN[..], &["-o", "no/such/dir/x"]].concat()).expect(4);
+    assert!(said.err.contains("cannot write no/such/dir/x: there is no directory no/such/dir"), "{said:?}");
     home.almoner(&[&RUN[..], &["-o", "."]].concat()).expect(2);
     std::os::unix::fs::symlink("no/such/file", home.path("dangling")).unwrap();
     home.almoner(&[&RUN[..], &["-o", "dangling"]].concat()).expect(4);

@@ -17,7 +17,7 @@ use crate::policy_file;
 
 /// The sections of the file with the rules.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "the sections of the file")]
 struct RulesFile {
     /// The name of the file with the policies, which then has to be there.
     policy: Option<String>,
@@ -27,13 +27,13 @@ struct RulesFile {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a section `[models]`")]
 struct ModelsSection {
     allow: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a section `[egress]`")]
 struct EgressSection {
     allow: Vec<String>,
     #[serde(default)]

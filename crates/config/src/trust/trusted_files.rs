@@ -67,7 +67,7 @@ fn entry(place: &Place, path: &Path) -> PathBuf {
 }
 
 fn failed(place: &Place, e: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Exit::Failure, format!("{}: {e}", dir(place).display()))
+    Failure::new(Exit::Failure, format!("cannot look into {}: {e}", dir(place).display()))
         .help("nothing is trusted that cannot be looked up there; `almoner doctor` examines the directories")
 }
 

@@ -395,7 +395,7 @@ fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
                 // The first error is reported.
                 let _ = std::fs::remove_file(path);
             }
-            Failure::new(Exit::Failure, format!("{}: {e}", display_path(path)))
+            Failure::of_file("write", &path.to_string_lossy(), e)
                 .help("check the directory, its permissions and its room; no file was written")
         })?;
     }

@@ -43,7 +43,7 @@ pub fn path(state: &Path) -> PathBuf {
 /// When the file cannot be read, is malformed or has another version.
 pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
     let fail = |what: String| {
-        Failure::new(Exit::Failure, format!("{}: {what}", path.display()))
+        Failure::new(Exit::Failure, format!("cannot use {}: {what}", path.display()))
             .help("remove this file: all sessions end with it, and `almoner open` begins again")
     };
     match std::fs::read(path) {

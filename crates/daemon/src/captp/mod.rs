@@ -130,8 +130,7 @@ fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathB
     // The content is the same each time. It is written only if it differs, so that a full disk does not prevent a
     // start.
     if std::fs::read_to_string(&path).ok().as_deref() != Some(&root) {
-        std::fs::write(&path, root)
-            .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
+        std::fs::write(&path, root).map_err(|e| Failure::of_file("write", &path.to_string_lossy(), e))?;
     }
     config::place::private_dir(&place.ephemeral)?;
     let pid = place.ephemeral.join("endo.pid");
@@ -179,10 +178,10 @@ fn connected_user(socket: &Path) -> Option<rustix::process::Uid> {
 fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     let shown = visible_line(&socket.to_string_lossy()).into_owned();
     if connected_user(socket).is_some() {
-        let said = format!("{shown}: another daemon listens there");
+        let said = format!("cannot listen at {shown}: another daemon listens there");
         return Err(Failure::new(Exit::Conflict, said).help("end it, or set ENDO_SOCK_PATH to another path"));
     }
-    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{shown}: {e}"));
+    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("cannot listen at {shown}: {e}"));
     if let Some(dir) = socket.parent() {
         if !dir.exists() {
             private_dir(dir)?;

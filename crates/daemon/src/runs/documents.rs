@@ -203,7 +203,8 @@ impl DocumentImporter<'_> {
         let message = failure.message.raw();
         let prefixes = [Some(&name), path.as_ref()];
         let without = |prefix: &String| {
-            let rest = message.strip_prefix(&*visible_line(prefix))?;
+            let named = message.strip_prefix("cannot read ").unwrap_or(message);
+            let rest = named.strip_prefix(&*visible_line(prefix))?;
             rest.strip_prefix(": ").or_else(|| rest.strip_prefix(' '))
         };
         let message = prefixes.into_iter().flatten().find_map(without).unwrap_or(message).to_owned();
@@ -337,9 +338,7 @@ impl DocumentImporter<'_> {
             if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
                 return no_file();
             }
-            let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-            Failure::new(exit, format!("{}: {e}", visible_line(path)))
-                .help("check the path and its permissions")
+            Failure::of_file("read", path, e)
         };
         let file = match within {
             Some(within) => open_found(within, path)?.map_err(fail)?,

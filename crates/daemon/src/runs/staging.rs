@@ -54,7 +54,7 @@ impl StagedCopies {
     pub fn stage(&self, state: &Path, slot: &str, real: &str, purpose: StageUse) -> Result<Target, Failure> {
         let stage = folder(state).join(unique_name()?);
         mark(&stage).map_err(|error| {
-            Failure::new(Exit::Failure, format!("{}: {error}", visible_line(&stage.to_string_lossy())))
+            Failure::of_file("write", &stage.to_string_lossy(), error)
                 .help("the directory of the store's state must be writable")
         })?;
         self.0.borrow_mut().push((slot.to_owned(), stage.clone()));

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use control::exit::{Exit, Failure};
+use control::exit::Failure;
 use serde::Serialize;
 
 /// Writes a file that only the user can read. A failed write leaves the old file unchanged.
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// When the file cannot be written.
 pub fn write<T: Serialize>(path: &Path, kept: &T) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
-        Failure::new(Exit::Failure, format!("{}: {error}", path.display())).help("nothing was changed")
+        Failure::of_file("write", &path.to_string_lossy(), error).help("nothing was changed")
     };
     let bytes = serde_json::to_vec(kept).map_err(|error| fail(error.into()))?;
     let directory = path.parent().unwrap_or(path);

@@ -128,7 +128,7 @@ impl DaemonVault {
                 daemon::random(&mut bytes)?;
                 hex(&bytes)
             }
-            Err(e) => return Err(Failure::new(Exit::Failure, format!("{}: {e}", old.display()))),
+            Err(e) => return Err(Failure::of_file("read", &old.to_string_lossy(), e)),
         };
         vault.set_sealing(key.clone()).map_err(failure)?;
         // The key is in the vault now. If removing the old file fails, the remaining copy is no worse than before.

@@ -122,8 +122,7 @@ fn find_cases(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for path in what {
         let missing = |e: std::io::Error| {
-            let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-            Failure::new(exit, format!("{}: {e}", output::path(path)))
+            Failure::of_file("find", &path.to_string_lossy(), e)
                 .help("name a worker file, a case, or a directory of them")
         };
         let meta = std::fs::metadata(path).map_err(missing)?;

@@ -58,7 +58,7 @@ fn argument_not_fitting_the_worker_is_refused() {
             "for plain text write `=`",
         ),
         (with(&[], &["tone=firm"]), 2, &["`tone` is given twice"], "once"),
-        (with(&[(6, "tone=@none.txt")], &[]), 4, &["none.txt", "No such file"], "check the path"),
+        (with(&[(6, "tone=@none.txt")], &[]), 4, &["cannot read none.txt: No such file"], "check the path"),
         (with(&[(6, "tone=@mail")], &[]), 2, &["mail", "directory"], "check the path"),
         (with(&[], &["none.txt"]), 4, &["no file `none.txt`"], "`k=v`"),
         (with(&[], &["no/such=x"]), 4, &["neither a file nor a named input"], "`k=v`"),

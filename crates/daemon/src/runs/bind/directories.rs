@@ -84,6 +84,6 @@ impl NewDirectories {
 }
 
 fn directory_failure(slot: &str, shown: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {error}"))
+    Failure::new(Exit::NotFound, format!("cannot bind slot `{slot}` to {shown}: {error}"))
         .help("check the path and its permissions; a directory that is only read must be there already")
 }

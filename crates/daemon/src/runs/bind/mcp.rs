@@ -355,7 +355,7 @@ fn program(
     let mut reads = Vec::new();
     for path in &server.reads {
         let real = std::fs::canonicalize(path).map_err(|e| {
-            let what = format!("{}: {e}", visible_line(path));
+            let what = format!("cannot read {}: {e}", visible_line(path));
             wrong(Exit::NotFound, what, "what it reads must be there")
         })?;
         if !is_installed(daemon, name, &real) {
