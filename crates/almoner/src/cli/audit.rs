@@ -50,7 +50,7 @@ pub struct FollowEventsArgs {
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
     /// Send a header with each request (also: OTEL_EXPORTER_OTLP_HEADERS)
-    #[arg(long, value_name = "NAME=VALUE", requires = "otlp")]
+    #[arg(long, value_name = "NAME=VALUE", requires = "otlp", conflicts_with = "jsonl")]
     pub header: Vec<String>,
     /// Keep the place in the log under NAME (usual: a name of the receiver)
     #[arg(long, value_name = "NAME", value_parser = parse_cursor_name)]

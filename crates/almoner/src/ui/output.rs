@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use passable::{ExactJson, LegibleText, file_text, legible, visible, visible_line};
+use rustix::fs::FileType;
 use serde::Serialize;
 
 use crate::client;
@@ -107,12 +108,36 @@ pub fn sync() -> Result<(), Failure> {
     }
 }
 
+/// Checks that standard output does not discard what is written to it.
+///
+/// A process whose standard output is closed at its start has `/dev/null` there: the standard library opens it, so that
+/// no other file gets the number. It cannot be told from a `/dev/null` that the user has chosen, since other programs
+/// open that for reading and writing, too. So both are refused.
+///
+/// # Errors
+/// When standard output is closed or `/dev/null`.
+pub fn expect_taker() -> Result<(), Failure> {
+    let out = rustix::fs::fstat(io::stdout()).map_err(|error| write_failure(&error.into()))?;
+    let is_null = rustix::fs::stat("/dev/null").is_ok_and(|null| {
+        FileType::from_raw_mode(out.st_mode) == FileType::CharacterDevice && out.st_rdev == null.st_rdev
+    });
+    if is_null {
+        let message = "cannot write standard output: it is closed, or `/dev/null`, which keeps nothing";
+        return Err(Failure::new(Exit::Failure, message));
+    }
+    Ok(())
+}
+
 /// Writes lines of the result that contain foreign text. For a terminal, the lines are wrapped, so that the terminal
-/// breaks none.
+/// breaks none. Nothing is written if there are no lines.
 ///
 /// # Errors
 /// When the reader has closed standard output.
 pub fn listing(text: &str) -> Result<(), Failure> {
+    if text.is_empty() {
+        tell_warning();
+        return Ok(());
+    }
     let columns = io::stdout().is_terminal().then(width).flatten();
     result(&lines::fit(text, columns))
 }
@@ -136,9 +161,12 @@ pub fn empty(text: &str) {
     note(if client::is_store_damaged() { "nothing that can be read is in this list" } else { text });
 }
 
-/// Writes lines that contain foreign text to standard error, wrapped to the width of the terminal.
+/// Writes lines that contain foreign text to standard error, wrapped to the width of the terminal. Nothing is written if
+/// there are no lines.
 pub fn report(text: &str) {
-    note(&lines::fit(text, stderr_width()));
+    if !text.is_empty() {
+        note(&lines::fit(text, stderr_width()));
+    }
 }
 
 /// Writes a progress message as one line, clipped to the width of the terminal.
@@ -256,6 +284,12 @@ fn write_failure(e: &io::Error) -> Failure {
         // The reader has read enough, which is no error of this program.
         Failure::silent(Exit::Ok)
     } else {
-        Failure::new(Exit::Failure, format!("standard output: {e}"))
+        let failure = Failure::new(Exit::Failure, format!("cannot write standard output: {e}"));
+        match e.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                failure.help("make room first: `df -h` shows how full each disk is")
+            }
+            _ => failure,
+        }
     }
 }

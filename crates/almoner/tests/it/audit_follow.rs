@@ -92,9 +92,46 @@ fn stream_of_lines_goes_on_where_it_stopped() {
         &["--cursor", "../x", "--jsonl"],
         &[],
         &["--jsonl", "--otlp", "http://h"],
+        &["--jsonl", "--header", "x-tenant=one"],
     ] {
         follow(&home, wrong).expect(2);
     }
+}
+
+#[test]
+fn discarding_standard_output_leaves_the_cursor_alone() {
+    let home = TestHome::new();
+    home.almoner(&["mkdir", "d"]).expect(0);
+    let binary = home.command(&[]).get_program().to_owned();
+    let outcome = |redirection: &str, more: &str| {
+        // The shell closes the descriptor before the program starts.
+        let line = format!("\"$0\" audit follow --jsonl --cursor c --once {more} {redirection}");
+        let inner = home.command(&["-c", &line]);
+        let mut outer = Command::new("sh");
+        outer.args(inner.get_args()).arg(&binary).current_dir(home.work());
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => outer.env(name, value),
+                None => outer.env_remove(name),
+            };
+        }
+        Said::of(outer.output().unwrap())
+    };
+    let cursor = home.root().join("state/cursors/c.json");
+    for redirection in [">&-", "> /dev/null", "1<> /dev/null"] {
+        let said = outcome(redirection, "").expect(1);
+        assert!(said.err.contains("cannot write standard output: it is closed, or `/dev/null`"), "{said:?}");
+        assert!(said.err.contains("help: `almoner audit follow --jsonl >> events.jsonl`"), "{said:?}");
+        assert!(!cursor.exists(), "{redirection}");
+    }
+    let full = outcome("> /dev/full", "").expect(1);
+    assert!(full.err.contains("error: cannot write standard output: the disk is full"), "{full:?}");
+    assert!(!cursor.exists());
+    // Nothing is written, so nothing is lost.
+    outcome(">&-", "--from now").expect(0);
+    assert!(cursor.exists());
+    let all: Vec<u64> = (1..=last_event(&home)).collect();
+    assert_eq!(numbers(&outcome("", "--from start").expect(0).out), all);
 }
 
 #[test]

@@ -16,6 +16,14 @@ impl Receiver for JsonLines {
         "jsonl".to_owned()
     }
 
+    fn check(&self) -> Result<(), Failure> {
+        output::expect_taker().map_err(|failure| {
+            failure.help(
+                "`almoner audit follow --jsonl >> events.jsonl`; `--from now --once` skips all events so far",
+            )
+        })
+    }
+
     fn deliver(&mut self, events: &[Event]) -> Result<(), Failure> {
         for event in events {
             output::json(&line_of(event)?)?;

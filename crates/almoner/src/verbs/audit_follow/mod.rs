@@ -26,6 +26,14 @@ trait Receiver {
     /// Returns the name of the receiver in a cursor.
     fn target(&self) -> String;
 
+    /// Checks that the receiver can take events at all.
+    ///
+    /// # Errors
+    /// When it would discard them.
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Delivers events, and returns after the receiver has taken them.
     ///
     /// # Errors
@@ -61,11 +69,15 @@ pub fn follow(acting: &Session<'_>, args: &FollowEventsArgs) -> ExitResult {
         agent: acting.agent.map(str::to_owned),
         log,
     };
+    let is_done = args.once && begin.seq >= last;
+    if !is_done {
+        receiver.check()?;
+    }
     // A beginning that the user chose holds from now on, also if nothing is delivered yet.
     if args.from.is_some() {
         file.store(&cursor_at(begin))?;
     }
-    if args.once && begin.seq >= last {
+    if is_done {
         feed::check_anchor(acting, begin)?;
         return Ok(Exit::Ok);
     }
