@@ -24,10 +24,31 @@ pub struct HealthCheck {
     pub id: String,
     /// Whether the check passed.
     pub ok: bool,
+    /// Whether the check could not be tried here, so that it has neither passed nor failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untried: bool,
     /// The finding. It can quote foreign text.
     pub evidence: String,
     /// The remedy if the check failed.
     pub remedy: String,
+}
+
+impl HealthCheck {
+    /// Returns a check that has passed or failed. `remedy` counts only if it failed.
+    pub fn new(id: &str, ok: bool, evidence: impl Into<String>, remedy: impl Into<String>) -> HealthCheck {
+        let (evidence, remedy) = (evidence.into(), remedy.into());
+        HealthCheck { id: id.to_owned(), ok, untried: false, evidence, remedy }
+    }
+
+    /// Returns a check that could not be tried here.
+    pub fn untried(id: &str, evidence: impl Into<String>) -> HealthCheck {
+        HealthCheck { untried: true, ..HealthCheck::new(id, false, evidence, "") }
+    }
+
+    /// Returns whether the check was tried, and did not pass.
+    pub fn has_failed(&self) -> bool {
+        !self.ok && !self.untried
+    }
 }
 
 /// The report about saving a run as a worker with a test, or about a preview of that.

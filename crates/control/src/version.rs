@@ -51,11 +51,13 @@ pub static SERVED: [ServedVersion; 2] = [
     },
 ];
 
-/// Changes a response into one of version 16. A failure names no problem there, and a backup is done without a report.
+/// Changes a response into one of version 16. A failure names no problem there, a check is either ok or not,
+/// and a backup is done without a report.
 fn to_16(response: &mut Response) {
     match response {
         Response::Failed(failure) | Response::Warning(failure) => failure.problem = None,
         Response::BackedUp(_) => *response = Response::Reply(Reply::Done),
+        Response::Examined(checks) => checks.iter_mut().for_each(|check| check.untried = false),
         Response::Audited(report) => report.last.retain(|event| is_in_16(&event.change)),
         _ => {}
     }
@@ -131,6 +133,7 @@ impl ServedVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::health_check::HealthCheck;
 
     #[test]
     fn versions_are_served_in_a_row() {
@@ -147,6 +150,17 @@ mod tests {
         };
         assert_eq!(in_form_of(17)["body"]["problem"]["problem"], "too_deep");
         assert_eq!(in_form_of(16)["body"].get("problem"), None);
+    }
+
+    #[test]
+    fn untried_check_is_ok_in_no_version() {
+        let untried = HealthCheck::untried("sandbox/debug", "it fails unconfined as well");
+        for (number, is_told) in [(17, serde_json::json!(true)), (16, serde_json::Value::Null)] {
+            let served = ServedVersion::find(number).unwrap();
+            let response = served.adapt(Response::Examined(vec![untried.clone()]));
+            let check = serde_json::to_value(response).unwrap()["body"][0].take();
+            assert_eq!((&check["ok"], &check["untried"]), (&serde_json::json!(false), &is_told));
+        }
     }
 
     #[test]

@@ -2471,8 +2471,7 @@ class Graph(TypedDict):
     left_out: int
 
 
-class HealthCheck(TypedDict):
-    """The result of one check."""
+class _HealthCheckRequired(TypedDict):
     #: The stable name of the check.
     id: str
     #: Whether the check passed.
@@ -2481,6 +2480,12 @@ class HealthCheck(TypedDict):
     evidence: str
     #: The remedy if the check failed.
     remedy: str
+
+
+class HealthCheck(_HealthCheckRequired, total=False):
+    """The result of one check."""
+    #: Whether the check could not be tried here, so that it has neither passed nor failed.
+    untried: bool
 
 
 class HeapReference(TypedDict):

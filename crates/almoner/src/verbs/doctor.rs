@@ -29,25 +29,30 @@ pub fn doctor(place: &Place, args: &DoctorArgs) -> ExitResult {
     for part in wanted {
         checks.extend(examine(place, &mut client, part)?);
     }
-    let ok = checks.iter().all(|check| check.ok);
+    let ok = !checks.iter().any(HealthCheck::has_failed);
     if args.json.json {
-        let list: Vec<_> = checks
-            .iter()
-            .map(|c| json!({ "id": c.id, "ok": c.ok, "evidence": c.evidence, "remedy": c.remedy }))
-            .collect();
-        output::json(&json!({ "version": 1, "ok": ok, "checks": list }))?;
+        output::json(&json!({ "version": 1, "ok": ok, "checks": checks }))?;
     } else {
-        let mut text = String::new();
-        for check in &checks {
-            let mark = if check.ok { "✓" } else { "✗" };
-            text += &format!("{mark} {:<14} {}\n", check.id, visible_line(&check.evidence));
-            if !check.ok && !check.remedy.is_empty() {
-                text += &format!("    → {}\n", visible_line(&check.remedy));
-            }
-        }
-        output::listing(&text)?;
+        output::listing(&render(&checks))?;
     }
     Ok(if ok { Exit::Ok } else { Exit::Failure })
+}
+
+/// Returns the checks as text, with one mark each: passed, failed, or not tried.
+fn render(checks: &[HealthCheck]) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let mark = match (check.ok, check.untried) {
+            (true, _) => '✓',
+            (false, true) => '–',
+            (false, false) => '✗',
+        };
+        text += &format!("{mark} {:<14} {}\n", check.id, visible_line(&check.evidence));
+        if check.has_failed() && !check.remedy.is_empty() {
+            text += &format!("    → {}\n", visible_line(&check.remedy));
+        }
+    }
+    text
 }
 
 /// Asks the daemon to examine a part of the installation. If no daemon can be reached, this process examines the
@@ -84,12 +89,7 @@ fn examine(
 fn network_difference(place: &Place, daemons: &[HealthCheck]) -> Option<HealthCheck> {
     let own = NetworkSource::new(place).current().description();
     let is_same = own.iter().map(|(_, line)| line).eq(daemons.iter().map(|check| &check.evidence));
-    let check = |evidence: String, remedy: &str| HealthCheck {
-        id: "network".to_owned(),
-        ok: false,
-        evidence,
-        remedy: remedy.to_owned(),
-    };
+    let check = |evidence: String, remedy: &str| HealthCheck::new("network", false, evidence, remedy);
     if is_same {
         return None;
     }
@@ -114,17 +114,30 @@ fn name(part: InstallationPart) -> String {
 }
 
 fn failed(failure: &Failure) -> HealthCheck {
-    HealthCheck {
-        id: "daemon".to_owned(),
-        ok: false,
-        evidence: failure.message.visible_line().into_owned(),
-        remedy: failure.help.clone(),
-    }
+    HealthCheck::new("daemon", false, failure.message.visible_line(), failure.help.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_outcome_of_a_check_has_a_mark_of_its_own() {
+        let checks = [
+            HealthCheck::new("disk", true, "900 MiB free", "make room"),
+            HealthCheck::new("disk", false, "9 MiB free", "make room"),
+            HealthCheck::untried("sandbox/debug", "not tried"),
+        ];
+        insta::assert_snapshot!(render(&checks), @r"
+        ✓ disk           900 MiB free
+        ✗ disk           9 MiB free
+            → make room
+        – sandbox/debug  not tried
+        ");
+        let json: Vec<_> = checks.iter().map(|check| serde_json::to_value(check).unwrap()).collect();
+        assert_eq!((&json[0]["ok"], &json[0]["untried"]), (&json!(true), &json!(null)));
+        assert_eq!((&json[2]["ok"], &json[2]["untried"]), (&json!(false), &json!(true)));
+    }
 
     #[test]
     fn parts_of_the_command_line_are_those_of_the_pages() {

@@ -28,7 +28,7 @@ pub fn examine(services: &Services, variables: &ClientKeys, part: &str) -> Resul
         "daemon" => {
             let evidence =
                 format!("answers on {} ({})", services.daemon.place.socket().display(), config::build::id());
-            let here = Check { id: "daemon".to_owned(), ok: true, evidence, remedy: String::new() };
+            let here = Check::new("daemon", true, evidence, "");
             let store = match store(services) {
                 Ok(store) => store,
                 Err(failure) => vec![failed_check("daemon", failure)],
@@ -99,32 +99,21 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
     found.extend(daemon.notices.doctor_line());
     found.push(audit::doctor_line(daemon)?);
     found.extend([vault::doctor_line(daemon), vault::memory_doctor_line()]);
-    Ok(found.into_iter().map(|(id, ok, evidence)| Check { remedy: remedy(&id), id, ok, evidence }).collect())
+    Ok(found.into_iter().map(|(id, ok, evidence)| Check::new(&id, ok, evidence, remedy(&id))).collect())
 }
 
 /// Returns the way to other machines: the proxies and the certificate authorities.
 fn network_checks(network: &Network) -> Vec<Check> {
-    let check = |(ok, evidence): (bool, String)| Check {
-        id: "network".to_owned(),
-        ok,
-        evidence,
-        remedy:
-            "correct the variable, or `[network]` in `config.toml` (docs/settings.md); then `almoner stop`"
-                .to_owned(),
-    };
+    let remedy =
+        "correct the variable, or `[network]` in `config.toml` (docs/settings.md); then `almoner stop`";
+    let check = |(ok, evidence): (bool, String)| Check::new("network", ok, evidence, remedy);
     network.description().into_iter().map(check).collect()
 }
 
 fn directory(id: &str, dir: &std::path::Path) -> Check {
-    let made = config::place::private_dir(dir);
-    Check {
-        id: id.to_owned(),
-        ok: made.is_ok(),
-        evidence: match &made {
-            Ok(()) => format!("{} is yours alone", dir.display()),
-            Err(failure) => failure.message.visible_line().into_owned(),
-        },
-        remedy: made.err().map(|f| f.help).unwrap_or_default(),
+    match config::place::private_dir(dir) {
+        Ok(()) => Check::new(id, true, format!("{} is yours alone", dir.display()), ""),
+        Err(failure) => failed_check(id, failure),
     }
 }
 
@@ -138,25 +127,17 @@ fn endo(place: &Place) -> Option<Check> {
         Some(dir) => private_dir::inspect(dir),
         None => private_dir::check_shared(dir),
     };
-    Some(Check {
-        id: "endo".to_owned(),
-        ok: found.is_ok(),
-        evidence: match found {
-            Ok(()) => format!("Endo's clients look in {}, which nobody else can replace", dir.display()),
-            Err(why) => format!("no listener for Endo's clients: {}: {why}", dir.display()),
-        },
-        remedy: "have the directory removed, or set XDG_RUNTIME_DIR to a directory of yours; only Endo's clients need it"
-            .to_owned(),
-    })
+    let is_ok = found.is_ok();
+    let evidence = match found {
+        Ok(()) => format!("Endo's clients look in {}, which nobody else can replace", dir.display()),
+        Err(why) => format!("no listener for Endo's clients: {}: {why}", dir.display()),
+    };
+    let remedy = "have the directory removed, or set XDG_RUNTIME_DIR to a directory of yours; only Endo's clients need it";
+    Some(Check::new("endo", is_ok, evidence, remedy))
 }
 
 fn failed_check(id: &str, failure: Failure) -> Check {
-    Check {
-        id: id.to_owned(),
-        ok: false,
-        evidence: failure.message.visible_line().into_owned(),
-        remedy: failure.help,
-    }
+    Check::new(id, false, failure.message.visible_line(), failure.help)
 }
 
 fn settings(place: &Place) -> Check {
@@ -168,7 +149,7 @@ fn settings(place: &Place) -> Check {
         Ok(_) => (true, format!("{} is followed", path.display()), String::new()),
         Err(failure) => (false, failure.message.visible_line().into_owned(), failure.help),
     };
-    Check { id: "settings".to_owned(), ok, evidence, remedy }
+    Check::new("settings", ok, evidence, remedy)
 }
 
 /// A function that tests a kind of confinement.
@@ -178,12 +159,6 @@ type ConfinementTest =
 /// Returns the tests of confinement on this kernel, for programs, for the process of a local model and for that of a
 /// document. Each forbidden action is tried both confined and unconfined.
 fn confinement() -> Vec<Check> {
-    let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
-        id: id.to_owned(),
-        ok,
-        evidence,
-        remedy: remedy.to_owned(),
-    };
     let mut checks = Vec::new();
     for (kind, who, prove, refused, missing, remedy) in [
         (
@@ -217,7 +192,7 @@ fn confinement() -> Vec<Check> {
         let proofs = match proofs {
             Ok(proofs) => proofs,
             Err(error) => {
-                checks.push(check(kind, false, format!("{error}; refused here: {refused}"), missing));
+                checks.push(Check::new(kind, false, format!("{error}; refused here: {refused}"), missing));
                 continue;
             }
         };
@@ -225,16 +200,14 @@ fn confinement() -> Vec<Check> {
             let id = format!("{kind}/{}", proof.name);
             match proof.outcome {
                 ProofOutcome::Enforced(how) => {
-                    check(&id, true, format!("no {who} {}: {how}", proof.action), "")
+                    Check::new(&id, true, format!("no {who} {}: {how}", proof.action), "")
                 }
-                ProofOutcome::Inconclusive(why) => check(
-                    &id,
-                    true,
-                    format!("not tried, it fails unconfined as well: {} ({why})", proof.action),
-                    "",
-                ),
+                ProofOutcome::Inconclusive(why) => {
+                    let action = proof.action;
+                    Check::untried(&id, format!("not tried, it fails unconfined as well: {action} ({why})"))
+                }
                 ProofOutcome::Violated(how) => {
-                    check(&id, false, format!("a confined {who} {}: {how}", proof.action), remedy)
+                    Check::new(&id, false, format!("a confined {who} {}: {how}", proof.action), remedy)
                 }
             }
         }));
@@ -245,15 +218,12 @@ fn confinement() -> Vec<Check> {
 fn space(place: &Place) -> Check {
     const MIN_FREE_BYTES: u64 = 200 << 20;
     let free = rustix::fs::statvfs(&place.state).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
-    Check {
-        id: "disk".to_owned(),
-        ok: free.as_ref().is_ok_and(|free| *free >= MIN_FREE_BYTES),
-        evidence: match free {
-            Ok(free) => format!("{} MiB free for the store", free >> 20),
-            Err(e) => e.to_string(),
-        },
-        remedy: "make room: a full disk stops every run (and loses none)".to_owned(),
-    }
+    let is_enough = free.as_ref().is_ok_and(|free| *free >= MIN_FREE_BYTES);
+    let evidence = match free {
+        Ok(free) => format!("{} MiB free for the store", free >> 20),
+        Err(e) => e.to_string(),
+    };
+    Check::new("disk", is_enough, evidence, "make room: a full disk stops every run (and loses none)")
 }
 
 fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
@@ -276,14 +246,12 @@ fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
         Some(problem) if ok => (false, format!("{problem}; the policies from before are in force")),
         _ => (ok, evidence),
     };
-    let remedy = "mend it; `almoner policy` says what is in force until then".to_owned();
-    Check { id: "policy".to_owned(), ok, evidence, remedy }
+    Check::new("policy", ok, evidence, "mend it; `almoner policy` says what is in force until then")
 }
 
 /// Returns what the machine's administrator has fixed, or the fault of the administrator's files.
 fn managed_checks() -> Vec<Check> {
-    let check =
-        |ok: bool, evidence: String, remedy: String| Check { id: "managed".to_owned(), ok, evidence, remedy };
+    let check = |ok: bool, evidence: String, remedy: String| Check::new("managed", ok, evidence, remedy);
     match managed::current() {
         Err(fault) => {
             vec![check(false, format!("{fault}; nothing is judged, and no run begins"), fault.help())]
@@ -298,18 +266,13 @@ fn managed_checks() -> Vec<Check> {
 
 fn model(place: &Place, variables: &ClientKeys) -> Check {
     let (ok, evidence, remedy) = KnownModels::new(place, variables).examine();
-    Check { id: "model".to_owned(), ok, evidence, remedy }
+    Check::new("model", ok, evidence, remedy)
 }
 
 /// Returns the address of the web pages, and whether a session is less safe than it could be.
 fn web(place: &Place) -> Check {
     let path = web_file::path(&place.state);
-    let check = |ok: bool, evidence: String, remedy: &str| Check {
-        id: "web".to_owned(),
-        ok,
-        evidence,
-        remedy: remedy.to_owned(),
-    };
+    let check = |ok: bool, evidence: String, remedy: &str| Check::new("web", ok, evidence, remedy);
     let kept = match web_file::read(&path) {
         Ok(Some(kept)) => kept,
         Ok(None) => return check(true, "the pages were never opened: no port is open".to_owned(), ""),

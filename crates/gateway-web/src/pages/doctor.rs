@@ -65,9 +65,45 @@ pub fn part(asked: &PageRequest) -> Result<Answer, Failure> {
 fn check(one: &HealthCheck) -> Markup {
     html! {
         li {
-            @if one.ok { span.mark.good { "well" } } @else { span.mark.bad { "not well" } }
+            @if one.ok {
+                span.mark.good { "well" }
+            } @else if one.untried {
+                span.mark { "not tried" }
+            } @else {
+                span.mark.bad { "not well" }
+            }
             " " strong { (parts::word(&one.id)) } ": " (parts::line(&Untrusted::new(one.evidence.as_str())))
-            @if !one.ok && !one.remedy.is_empty() { p { "→ " (parts::word(&one.remedy)) } }
+            @if one.has_failed() && !one.remedy.is_empty() { p { "→ " (parts::word(&one.remedy)) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn untried_check_is_neither_well_nor_bad() {
+        for (one, mark, remedy) in [
+            (
+                HealthCheck::new("disk", true, "room", "make room"),
+                r#"<span class="mark good">well</span>"#,
+                false,
+            ),
+            (
+                HealthCheck::new("disk", false, "full", "make room"),
+                r#"<span class="mark bad">not well</span>"#,
+                true,
+            ),
+            (
+                HealthCheck::untried("debug", "it fails anyway"),
+                r#"<span class="mark">not tried</span>"#,
+                false,
+            ),
+        ] {
+            let shown = check(&one).into_string();
+            assert!(shown.contains(mark), "{shown}");
+            assert_eq!(shown.contains("→ "), remedy, "{shown}");
         }
     }
 }
