@@ -93,6 +93,61 @@ fn managed_forbid_that_is_newer_than_the_yes_refuses_the_call() {
 }
 
 #[test]
+fn dry_run_shows_managed_policies_and_servers() {
+    let (machine, home) = (Machine::new(), clerk(WRITE));
+    let plan = || machine.almoner(&home, &[&CLERK[..], &["--dry-run"]].concat()).expect(0).out;
+    assert!(!plan().contains("administrator"), "{}", plan());
+    machine.write("managed.cedar", FORBID);
+    machine
+        .write("managed.toml", "[egress]\nallow = ['https://api.example', 'https://*.docs.example:8443']\n");
+    let shown = plan();
+    let at = |name: &str| machine.dir.path().join(name).display().to_string();
+    for says in [
+        format!(
+            "notes: policies of the machine's administrator bind this run, in {}: 1 policy",
+            at("managed.cedar")
+        ),
+        format!(
+            "notes: it reaches only servers that the machine's administrator allows ({}): https://api.example, \
+             https://*.docs.example:8443; no program has the network",
+            at("managed.toml")
+        ),
+    ] {
+        assert!(shown.contains(&says), "{says} in {shown}");
+    }
+    machine.write("managed.toml", "[egress]\nallow = []\nprograms = true\n");
+    assert!(plan().contains("no server at all; programs may have the network"), "{}", plan());
+}
+
+#[test]
+fn managed_rules_bind_a_trusted_project() {
+    let (machine, home) = (Machine::new(), clerk(WRITE));
+    home.write(
+        "almoner.toml",
+        "[workers.clerk]\nmodel = 'scripted:script.json'\nallow = ['out.write']\n\
+         endow = { mail = './mail', out = './out:rw', outbox = './outbox', }\n",
+    );
+    let digest = home.almoner(&["trust", "--json"]).expect(0).json()["digest"].as_str().unwrap().to_owned();
+    home.almoner(&["trust", "--yes", &digest]).expect(0);
+    let run = || machine.almoner(&home, &["run", "clerk.worker"]);
+    // The project allows the write. A question of the administrator's comes before that, and so does a prohibition.
+    machine.write("managed.cedar", &FORBID.replace("@reason", "@ask @reason"));
+    run().expect(7);
+    machine.write("managed.cedar", FORBID);
+    run().expect(0);
+    assert!(!home.path("out/a.md").exists());
+    assert!(trace(&home).contains("operator/managed/no-notes"), "{}", trace(&home));
+    machine.write("managed.toml", "[models]\nallow = ['local']\n[servers]\n");
+    run().expect(5);
+    let shown = machine.almoner(&home, &["trust"]).expect(0).out;
+    assert!(shown.contains("refused: cannot use the model scripted:"), "{shown}");
+    machine.remove("managed.toml");
+    machine.remove("managed.cedar");
+    run().expect(0);
+    assert_eq!(home.read("out/a.md"), "text\n");
+}
+
+#[test]
 fn managed_ask_asks_whatever_allows_the_call() {
     let machine = Machine::new();
     machine.write("managed.cedar", &FORBID.replace("@reason", "@ask @reason"));

@@ -236,6 +236,31 @@ impl Managed {
         Some(format!("{ADMINISTRATOR} allows only {models} ({})", self.path))
     }
 
+    /// Returns the line about the only servers of the network that may be reached, if they are restricted.
+    fn egress_list(&self) -> Option<String> {
+        let servers = self.egress.as_ref()?.description();
+        let programs =
+            if self.programs { "programs may have the network" } else { "no program has the network" };
+        Some(format!("{servers}; {programs}"))
+    }
+
+    /// Returns the policies' file and their number, if there are any.
+    fn policies_line(&self) -> Option<String> {
+        let policies = self.policies.as_ref()?;
+        let count = crate::policy_file::counted(policies.policies().len(), policies.examples());
+        Some(format!("{}: {count}", policies.file()))
+    }
+
+    /// Returns the notes for the preview of a run: the policies that judge its calls, and the servers that it reaches.
+    pub fn run_notes(&self) -> Vec<String> {
+        let policies =
+            self.policies_line().map(|line| format!("policies of {ADMINISTRATOR} bind this run, in {line}"));
+        let egress = self.egress_list().map(|servers| {
+            format!("it reaches only servers that {ADMINISTRATOR} allows ({}): {servers}", self.path)
+        });
+        policies.into_iter().chain(egress).collect()
+    }
+
     /// Returns what the rules bind, in one line for each part.
     pub fn description(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -251,18 +276,8 @@ impl Managed {
                 if all.is_empty() { "none".to_owned() } else { all.join(", ") }
             ));
         }
-        if let Some(egress) = &self.egress {
-            let programs =
-                if self.programs { "programs may have the network" } else { "no program has the network" };
-            lines.push(format!("servers of the network: {}; {programs}", egress.description()));
-        }
-        if let Some(policies) = &self.policies {
-            lines.push(format!(
-                "{}: {}",
-                policies.file(),
-                crate::policy_file::counted(policies.policies().len(), policies.examples())
-            ));
-        }
+        lines.extend(self.egress_list().map(|servers| format!("servers of the network: {servers}")));
+        lines.extend(self.policies_line());
         lines
     }
 }

@@ -91,7 +91,8 @@ fn start_with(
         Some(model) => model,
         None => self::model(daemon, &spec.model)?,
     };
-    config::managed::rules()?.expect_models(&model)?;
+    let managed = config::managed::rules()?;
+    managed.expect_models(&model)?;
     check_money(daemon, &definition, &spec, &model)?;
     model_keys::check(daemon, &model)?;
     check_chat(&definition, &spec)?;
@@ -138,6 +139,7 @@ fn start_with(
         let mut plan = planned.plan()?;
         plan.notes.extend(uncounted_note(daemon, &model)?);
         plan.notes.extend(confinement_note(&bindings));
+        plan.notes.extend(managed.run_notes());
         return Ok(Response::Plan(plan));
     }
     if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
