@@ -25,9 +25,13 @@ fn number_fault(error: &clap::Error) -> Option<String> {
         None => source.downcast_ref::<ParseFloatError>().map(|_| "it is not a number")?,
     };
     let (value, option) = (text(ContextKind::InvalidValue)?, text(ContextKind::InvalidArg)?);
+    // An option comes with the name of its value, as in `--timeout <SECONDS>`.
+    let example = match option.split_once(' ') {
+        Some((flag, _)) if flag.starts_with('-') => format!("{flag} 60"),
+        _ => "60".to_owned(),
+    };
     Some(format!(
-        "error: cannot read `{value}` for `{option}`: {reason}\n help: write digits only; `almoner help COMMAND` shows \
-         the options"
+        "error: cannot read `{value}` for `{option}`: {reason}\n help: write digits only, such as `{example}`"
     ))
 }
 
@@ -40,6 +44,14 @@ mod tests {
 
     #[test]
     fn option_with_a_wrong_number_gets_plain_words() {
+        let said = |line: &str| {
+            let words = ["almoner"].into_iter().chain(line.split_whitespace());
+            describe(&Cli::try_parse_from(words).err().unwrap())
+        };
+        insta::assert_snapshot!(said("wait r1 --timeout abc"), @r"
+        error: cannot read `abc` for `--timeout <SECONDS>`: it is not a whole number from 0 on
+         help: write digits only, such as `--timeout 60`
+        ");
         for (line, expected) in [
             ("run w a --each -j x", "cannot read `x` for `-j <N>`: it is not a whole number"),
             (
@@ -50,8 +62,7 @@ mod tests {
             ("apply last --only f --hunk a", "cannot read `a` for `--hunk <N>`: it is not a whole number"),
             ("logs -n many", "cannot read `many` for `-n"),
         ] {
-            let words = ["almoner"].into_iter().chain(line.split_whitespace());
-            let said = describe(&Cli::try_parse_from(words).err().unwrap());
+            let said = said(line);
             assert!(said.contains(expected), "{line}: {said}");
             assert!(!said.contains("digit found"), "{line}: {said}");
         }

@@ -180,19 +180,15 @@ fn load(file: &Path, whose: PolicyOwner) -> Result<Policies, Failure> {
                 .help("without one, the built-in rules hold: see `docs/policy.md`"))
         }
         Err(problems) => {
-            for problem in &problems {
-                output::report(&format!("{}\n", render_problem(problem)));
-            }
+            problems.iter().for_each(|problem| output::failure(&problem_failure(problem)));
             Err(Failure::silent(Exit::Invalid))
         }
     }
 }
 
-fn render_problem(problem: &Problem) -> String {
-    match &problem.help {
-        Some(help) => format!("almoner: {problem}\n  {help}"),
-        None => format!("almoner: {problem}"),
-    }
+fn problem_failure(problem: &Problem) -> Failure {
+    let help = problem.help.as_deref().unwrap_or("docs/policy.md has the words of policies and examples");
+    Failure::new(Exit::Invalid, format!("cannot follow {problem}")).help(help)
 }
 
 fn check(acting: &Session<'_>, file: &Path, whose: PolicyOwner) -> ExitResult {

@@ -90,7 +90,8 @@ fn packages_are_installed_once_after_a_yes_and_run_offline() {
     );
     let servers = home.root().join("state/tool-servers");
     assert!(std::fs::read_dir(&servers).is_ok_and(|mut all| all.next().is_none()));
-    assert_eq!(home.almoner(&["mcp", "list"]).expect(0).out.trim(), "");
+    let listed = home.almoner(&["mcp", "list"]).expect(0);
+    assert_eq!((listed.out.as_str(), listed.err.as_str()), ("", "no servers of tools are written down\n"));
     // A yes to another lock is none.
     let wrong = registry.almoner(&home, &["mcp", "import", ".mcp.json", "--yes", &"0".repeat(64)]).expect(7);
     let yes = digests(&wrong);

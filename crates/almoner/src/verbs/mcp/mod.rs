@@ -50,6 +50,7 @@ pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
             let all = mcp_file::usable(config)?;
             match json.json {
                 true => output::json(&all)?,
+                false if all.servers.is_empty() => output::empty("no servers of tools are written down"),
                 false => output::listing(&list(&all))?,
             }
             if managed::rules()?.servers().is_some() {
