@@ -22,13 +22,13 @@ A run that waits for you holds no memory and never times out: see `almoner inbox
 /// The verbs for agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].
 #[derive(Debug, Subcommand)]
 pub enum AgentVerb {
-    /// The names in a directory; your own without a path
+    /// List the names in a directory, or your own
     #[command(hide = true)]
     List(ListArgs),
     /// Show the value of a name, or of a settled promise
     #[command(hide = true)]
     Show(ShowArgs),
-    /// The bytes or the text that a name stands for
+    /// Print the bytes or the text that a name stands for
     #[command(hide = true)]
     Cat(CatArgs),
     /// Keep values under names
@@ -49,7 +49,7 @@ pub enum AgentVerb {
     /// Make directories of names
     #[command(hide = true)]
     Mkdir(NamesArgs),
-    /// Give a name to a directory of this machine, for code and agents that you hand it
+    /// Name a directory of this machine, to hand it to code and agents
     #[command(hide = true)]
     Mount(MountArgs),
     /// Make a guest: an agent that holds only what it is given
@@ -64,22 +64,22 @@ pub enum AgentVerb {
     /// Use a token: what it hands on gets a name of yours
     #[command(hide = true)]
     Accept(AcceptArgs),
-    /// Make something that can do less than what you have, to hand that on
+    /// Make something that can do less than what you have, to hand it on
     #[command(hide = true)]
     Narrow(super::narrow::NarrowArgs),
-    /// Grants that you gave
+    /// List the grants that you gave
     #[command(hide = true)]
     Grants(JsonArg),
     /// End a grant, and with it every grant that was made of it
     #[command(hide = true)]
     Revoke(RevokeArgs),
-    /// End work: a run, or what a name stands for with all that depends on it
+    /// End a run, or what a name stands for with all that depends on it
     #[command(hide = true)]
     Cancel(CancelArgs),
-    /// Let what code made be made again, although this program has another engine than the one in which it began
+    /// Make again what code made, in the engine of this program
     #[command(hide = true)]
     Remake(RemakeArgs),
-    /// Be told by a message at regular times: make a timer, or begin or end to be told of one
+    /// Make a timer that sends messages, or begin or end to get them
     #[command(hide = true)]
     Timer(TimerArgs),
     /// Send text, with things of yours in it: `@name` or `@name:edge`
@@ -109,19 +109,19 @@ pub enum AgentVerb {
     /// Fill in a form
     #[command(hide = true)]
     Submit(SubmitArgs),
-    /// Propose a program, which somebody else may endow: a worker file, or code
+    /// Propose a worker file or code, which somebody else may endow
     #[command(hide = true)]
     Define(DefineArgs),
-    /// Change a program that was proposed to you: a new proposal, the old one stays
+    /// Propose a changed copy of a program that was proposed to you
     #[command(hide = true)]
     Edit(EditArgs),
-    /// Bind what is yours to the slots of a program that was proposed, and start it
+    /// Fill the slots of a proposed program with what is yours, and start it
     #[command(hide = true)]
     Endow(EndowArgs),
     /// Ask that code be run over things that you hold
     #[command(hide = true)]
     RequestEvaluation(RequestEvaluationArgs),
-    /// Run code over what you name and nothing else, confined, and print its result
+    /// Run code over what you name and nothing else, and print its result
     #[command(hide = true)]
     Eval(EvalArgs),
     /// Run a program of modules, confined, and print what its `make` makes

@@ -15,13 +15,13 @@ pub struct McpArgs {
 /// The verbs for servers of tools.
 #[derive(Debug, Subcommand)]
 pub enum McpVerb {
-    /// Add a server to your list: starts no server, hands nothing to a worker
+    /// Add a server to your list, without starting it
     Add(Box<AddArgs>),
-    /// Change what a server gets: its program or address stays
+    /// Change what a server gets, but not its program or address
     Change(Box<ChangeArgs>),
     /// Take servers over from the settings of other agents
     Import(ImportArgs),
-    /// The servers that are written down
+    /// List the servers that are written down
     List(JsonArg),
     /// Start a server, and show what it says of its tools
     Tools {
@@ -42,9 +42,9 @@ pub enum McpVerb {
         #[arg(value_name = "NAME or URL")]
         server: String,
     },
-    /// The servers at which you are logged in
+    /// List the servers at which you are logged in
     Logins(JsonArg),
-    /// Forget a server; what was handed over stays until it is revoked
+    /// Forget a server (what was handed over stays until it is revoked)
     Remove {
         /// The server
         name: String,

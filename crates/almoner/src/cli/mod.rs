@@ -83,29 +83,29 @@ pub struct Cli {
 pub enum Verb {
     /// Run a worker: its file, its inputs, and what you hand it
     Run(RunArgs),
-    /// Ask a question once; standard input is the document
+    /// Ask a question once, of documents or of standard input
     Ask(AskArgs),
-    /// Talk with a worker; what is said is kept, and can be gone on with
+    /// Talk with a worker, and go on later with what was said
     Chat(ChatArgs),
-    /// Make a worker file of a run, with a case to try it by: `save last as NAME`
+    /// Make a worker file and a case of a run: `save last as NAME`
     #[command(hide = true)]
     Save(SaveArgs),
-    /// Try the cases of workers again: with the replies of then, over copies, in a home that is thrown away
+    /// Try the cases of workers again, with the replies of then
     #[command(hide = true)]
     Test(maintenance::TestArgs),
     /// Show the messages that wait for you, or one in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
     Approve(ApproveArgs),
-    /// Refuse what a card shows; the reason goes to the model
+    /// Refuse what a card shows, with a reason for the model
     Deny(DenyArgs),
     /// Tell Almoner whether an interrupted action took effect
     Outcome(OutcomeArgs),
-    /// Runs, newest first
+    /// List runs, newest first
     Runs(RunsArgs),
-    /// The journal of a run (the latest, if none is named)
+    /// Print the journal of a run (the latest, if none is named)
     Trace(TraceArgs),
-    /// Where a run, a step, a message, a name, a slot or a file comes from
+    /// Show where a run, step, message, name, slot or file comes from
     Why(WhyArgs),
     /// Wait until a run ends, or only a person can move it on
     Wait(WaitArgs),
@@ -121,17 +121,17 @@ pub enum Verb {
     Undo(UndoArgs),
     /// Show figures of your runs: calls, refusals, approvals, repairs
     Stats(StatsArgs),
-    /// Local models: list them, pull one
+    /// List models, or pull a local one
     Models(ModelsArgs),
     /// Check a worker file without running it
     Check(CheckArgs),
     /// Begin a worker file
     #[command(hide = true)]
     New(NewArgs),
-    /// Make a worker file of another program's: llm-do's, or an agent in Markdown
+    /// Make a worker file of one of llm-do's, or of an agent in Markdown
     #[command(hide = true)]
     Import(ImportArgs),
-    /// The JSON Schema of a kind of file, for editors
+    /// Print the JSON Schema of a kind of file, for editors
     #[command(subcommand, hide = true)]
     Schema(SchemaArgs),
     /// Print what a shell needs to complete commands
@@ -140,10 +140,10 @@ pub enum Verb {
     /// Print the manual page of the program or of a verb
     #[command(hide = true)]
     Man(reference::ManArgs),
-    /// All that a run consists of, as one file of JSON lines
+    /// Write all that a run consists of, as one file of JSON lines
     #[command(hide = true)]
     Export(maintenance::ExportArgs),
-    /// Let go of what a run worked on, for good; its journal stays
+    /// Let go of what a run worked on, for good, but for its journal
     #[command(hide = true)]
     Forget(maintenance::ForgetArgs),
     /// Free what nothing refers to any more
@@ -158,9 +158,9 @@ pub enum Verb {
     /// Let an `almoner.toml` hand its workers what it says, as it is now
     #[command(hide = true)]
     Trust(maintenance::TrustArgs),
-    /// Your own rules: what is never done, what need not be asked
+    /// Show your rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
-    /// Servers of tools (MCP): write them down, see what they have
+    /// Write down servers of tools (MCP), and see what they have
     #[command(hide = true)]
     Mcp(mcp::McpArgs),
     /// Ask whether a value matches a pattern, and why not
@@ -169,19 +169,19 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Examine this installation
     Doctor(maintenance::DoctorArgs),
-    /// The browsers that were let in to the web pages; ends one, or all
+    /// List the browsers that were let in to the web pages, or end some
     #[command(hide = true)]
     Sessions(maintenance::SessionsArgs),
-    /// The web pages, in your browser
+    /// Open the web pages in your browser
     #[command(hide = true)]
     Open(maintenance::OpenArgs),
-    /// How the daemon is
+    /// Show the state of the daemon
     Status(JsonArg),
     /// Show the log of events, check it (`verify`), or send it on (`follow`)
     Audit(audit::AuditArgs),
     /// Copy the whole home to one file: store, settings, staged copies, vault
     Backup(life::BackupArgs),
-    /// Make a home of a backup: shows where each directory goes, and asks
+    /// Make a home of a backup, and first show where each directory goes
     #[command(hide = true)]
     Restore(life::RestoreArgs),
     /// Have systemd start the daemon at each login
@@ -189,13 +189,13 @@ pub enum Verb {
     Service(life::ServiceVerb),
     /// Run the daemon here (commands start it by themselves)
     Daemon(DaemonArgs),
-    /// Let a program or a page of this machine in: a one-use token (needs ENDO_ADDR)
+    /// Make a token that lets a program or a page in once (needs ENDO_ADDR)
     Gateway(JsonArg),
-    /// End the daemon; runs go on when it starts again
+    /// End the daemon (runs go on when it starts again)
     Stop,
     /// Keep keys and passwords where no model sees them
     Secret(secret::SecretArgs),
-    /// Open the vault: asks for its passphrase
+    /// Open the vault with its passphrase
     Unlock,
     /// Agents, names and mail.
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub struct ModelsArgs {
 /// The verbs for models.
 #[derive(Debug, Subcommand)]
 pub enum ModelsVerb {
-    /// Which models there are, and which one would be used
+    /// List the models, and show which one would be used
     List(JsonArg),
     /// Fetch a local model's weights (it goes on where it stopped)
     Pull(PullArgs),

@@ -57,6 +57,24 @@ mod tests {
     use super::{PROCESS_VERBS, documented_command};
     use crate::cli::{Cli, Scope};
 
+    /// Checks the help of a verb and of the verbs below it.
+    fn check_help(verb: &super::CommandLine) {
+        // Words with which a description begins that tells the user nothing to do.
+        const NO_VERBS: [&str; 12] =
+            ["A", "All", "An", "Does", "How", "The", "There", "What", "Where", "Which", "Who", "Your"];
+        let help = verb.get_about().map(ToString::to_string).unwrap_or_default();
+        let first = help.split(' ').next().unwrap_or_default();
+        let is_plural = first.ends_with('s') && !first.ends_with("ss");
+        assert!(!help.is_empty() && !NO_VERBS.contains(&first) && !is_plural, "{help}");
+        assert!(help.chars().count() <= 70 && !help.contains(';'), "{help}");
+        verb.get_subcommands().for_each(check_help);
+    }
+
+    #[test]
+    fn help_of_each_verb_is_short_and_imperative() {
+        documented_command().get_subcommands().for_each(check_help);
+    }
+
     #[test]
     fn documented_command_leaves_out_process_verbs_alone() {
         let documented = documented_command();

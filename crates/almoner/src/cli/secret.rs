@@ -17,14 +17,14 @@ pub struct SecretArgs {
 pub enum SecretVerb {
     /// Keep a value: typed without being shown, or from standard input
     Set(SetArgs),
-    /// Which secrets there are, where each may go, and what uses it; never a value
+    /// List the secrets, where each may go, and what uses it
     List(JsonArg),
     /// Forget a secret
     Remove {
         /// Its name
         name: String,
     },
-    /// Give a secret a new value; with --key, encrypt everything under a new key
+    /// Give a secret a new value, or encrypt all under a new key (--key)
     Rotate(RotateArgs),
 }
 

@@ -33,7 +33,7 @@ pub struct ImportArgs {
 /// `almoner schema`.
 #[derive(Debug, Subcommand)]
 pub enum SchemaArgs {
-    /// The front matter of a worker file
+    /// Print the schema of the front matter of a worker file
     Worker,
 }
 
@@ -48,7 +48,7 @@ pub struct PatternArgs {
 /// The verbs for patterns.
 #[derive(Debug, Subcommand)]
 pub enum PatternVerb {
-    /// Does this value match this pattern?
+    /// Check whether a value matches a pattern
     Check {
         /// `M.splitRecord({a: M.string()})`, `1..5`, `pass|fail`, `[string]`, …
         #[arg(required_unless_present = "ndjson")]
