@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -20,6 +22,7 @@ from almoner import (
     MalformedRequest,
     VersionMismatch,
     smallcaps,
+    transport,
 )
 from almoner.protocol import Run
 from almoner.transport import daemon_environment, find_home
@@ -229,6 +232,50 @@ class ConnectionTest(ClientTest):
         self.home = self.home / ("x" * 100) / "home"
         self.home.parent.mkdir(parents=True)
         self.assertGreater(self.connect().status()["pid"], 0)
+
+    def test_keys_go_to_no_socket_of_another_user(self) -> None:
+        self.connect().close()
+        run = self.home / "run"
+        with unittest.mock.patch.object(transport, "_PEER_OPTIONS", {}):
+            self.assertGreater(self.connect().status()["pid"], 0)
+            run.chmod(0o770)
+            self.assert_distrusted("other users can write to")
+            run.chmod(0o700)
+            with unittest.mock.patch.object(os, "getuid", return_value=os.getuid() + 1):
+                self.assert_distrusted("belongs to another user")
+            (run / "control.sock").rename(run / "other.sock")
+            (run / "control.sock").write_text("no socket")
+            self.assert_distrusted("is no socket")
+            (run / "other.sock").rename(run / "control.sock")
+        with unittest.mock.patch.object(os, "getuid", return_value=os.getuid() + 1):
+            self.assert_distrusted("belongs to another user")
+
+    def assert_distrusted(self, reason: str) -> None:
+        with unittest.mock.patch.object(transport.Connection, "send") as send:
+            with self.assertRaises(AlmonerError) as caught:
+                Client.connect(self.home, keys={}, start=False, timeout=TIMEOUT)
+        self.assertIn(reason, str(caught.exception))
+        send.assert_not_called()
+
+    def test_peer_of_every_system_is_checked(self) -> None:
+        own, other = os.getuid(), os.getuid() + 1
+        for system, value, is_trusted in [
+            ("linux", struct.pack("iII", 1, own, 1), True),
+            ("linux", struct.pack("iII", 1, other, 1), False),
+            ("darwin", struct.pack("IIh", 0, own, 1), True),
+            ("darwin", struct.pack("IIh", 0, other, 1), False),
+            ("darwin", struct.pack("IIh", 1, own, 1), False),
+            ("freebsd14", struct.pack("IIh", 0, own, 1), True),
+            ("darwin", b"", False),
+        ]:
+            stream = unittest.mock.Mock()
+            stream.getsockopt.return_value = value
+            with unittest.mock.patch.object(sys, "platform", system), self.subTest(system=system, value=value):
+                if is_trusted:
+                    transport._check_peer(stream, Path("/run"))
+                    continue
+                with self.assertRaises(AlmonerError):
+                    transport._check_peer(stream, Path("/run"))
 
     def test_home_follows_the_rules_of_the_daemon(self) -> None:
         for environ, expected in [

@@ -7,11 +7,13 @@ import os
 import pwd
 import shutil
 import socket
+import stat
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from .errors import AlmonerError, ConnectionLost, NoAnswer
 
@@ -26,6 +28,18 @@ _STORE_IN_USE = 8
 
 #: The longest path that a socket address can hold, in bytes.
 _MAX_SOCKET_PATH = 107
+
+
+#: The systems that tell the user at the other end of a socket: level and name of the option, and the form of its
+#: value up to that user. Linux answers with a ``ucred``, the others with an ``xucred``, which begins with its version.
+_PEER_OPTIONS: Dict[str, Tuple[int, int, str]] = {
+    "linux": (socket.SOL_SOCKET, getattr(socket, "SO_PEERCRED", 17), "iI"),
+    "darwin": (0, 1, "II"),
+    "freebsd": (0, 1, "II"),
+}
+
+#: The longest value of such an option, in bytes.
+_MAX_PEER_VALUE = 128
 
 
 def find_home(environ: Optional[Mapping[str, str]] = None) -> Path:
@@ -94,21 +108,28 @@ class Connection:
 
     @classmethod
     def open(cls, home: Path, timeout: Optional[float] = None) -> "Optional[Connection]":
-        """Connects to the daemon of a store, or returns ``None`` if none listens."""
+        """Connects to the daemon of a store, or returns ``None`` if none listens.
+
+        The first frame holds the user's keys, so another user must not take it.
+        """
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         stream.settimeout(timeout)
         try:
-            _connect(stream, home / "run")
+            path = _socket_path(home / "run")
+            if _peer_option() is None:
+                _check_files(path)
+            _connect(stream, path)
+            if _peer_option() is not None:
+                _check_peer(stream, path)
         except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             stream.close()
             return None
         except OSError as error:
             stream.close()
             raise AlmonerError("no_daemon", f"cannot reach the daemon: {error}") from error
-        owner = _owner(stream)
-        if owner is not None and owner != os.getuid():
+        except AlmonerError:
             stream.close()
-            raise AlmonerError("no_daemon", f"cannot trust the daemon: {home / 'run'} belongs to another user")
+            raise
         return cls(stream)
 
     def send(self, frame: Any) -> None:
@@ -196,12 +217,17 @@ def open_or_start(named: Optional[Path], program: Optional[str], timeout: Option
     raise AlmonerError("no_daemon", "the daemon does not answer", "run `almoner daemon` to watch it")
 
 
-def _connect(stream: socket.socket, directory: Path) -> None:
-    """Connects to the socket in a directory, whose path may be too long for an address."""
+def _socket_path(directory: Path) -> Path:
+    """Returns the socket of a directory, or the one that the directory names."""
     path = directory / "control.sock"
     elsewhere = directory / "control.path"
     if not path.exists() and elsewhere.exists():
         path = Path(os.fsdecode(elsewhere.read_bytes().strip()))
+    return path
+
+
+def _connect(stream: socket.socket, path: Path) -> None:
+    """Connects to a socket, whose path may be too long for an address."""
     if len(os.fsencode(path)) <= _MAX_SOCKET_PATH:
         return stream.connect(str(path))
     held = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -211,10 +237,38 @@ def _connect(stream: socket.socket, directory: Path) -> None:
         os.close(held)
 
 
-def _owner(stream: socket.socket) -> Optional[int]:
-    """Returns the user at the other end, if the system tells."""
-    option = getattr(socket, "SO_PEERCRED", None)
+def _peer_option() -> Optional[Tuple[int, int, str]]:
+    """Returns the option that tells the user at the other end of a socket, if the system has one."""
+    found = (option for system, option in _PEER_OPTIONS.items() if sys.platform.startswith(system))
+    return next(found, None)
+
+
+def _check_peer(stream: socket.socket, path: Path) -> None:
+    """Refuses a connection whose other end belongs to another user."""
+    option = _peer_option()
     if option is None:
-        return None
-    credentials = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i"))
-    return int(struct.unpack("3i", credentials)[1])
+        raise _distrust(f"this system does not tell who listens at {path}")
+    level, name, form = option
+    value = stream.getsockopt(level, name, _MAX_PEER_VALUE)
+    if len(value) < struct.calcsize(form):
+        raise _distrust(f"the system does not tell who listens at {path}")
+    first, uid = struct.unpack_from(form, value)
+    # The version of an `xucred` is 0. Another one may have another form.
+    if uid != os.getuid() or (level != socket.SOL_SOCKET and first != 0):
+        raise _distrust(f"{path} belongs to another user")
+
+
+def _check_files(path: Path) -> None:
+    """Refuses a socket that another user could have made, on a system that does not tell who listens."""
+    for entry, is_kind in [(path.parent, stat.S_ISDIR), (path, stat.S_ISSOCK)]:
+        found = os.stat(entry, follow_symlinks=entry == path.parent)
+        if not is_kind(found.st_mode):
+            raise _distrust(f"{entry} is no {'socket' if entry == path else 'directory'}")
+        if found.st_uid != os.getuid():
+            raise _distrust(f"{entry} belongs to another user")
+        if found.st_mode & 0o022:
+            raise _distrust(f"other users can write to {entry}")
+
+
+def _distrust(reason: str) -> AlmonerError:
+    return AlmonerError("no_daemon", f"cannot trust the daemon: {reason}", "set ALMONER_HOME to a directory of yours")
