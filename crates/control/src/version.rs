@@ -10,6 +10,7 @@
 
 use kernel::command::Reply;
 use kernel::event::Change;
+use vault::Protection;
 
 use crate::exit::{Exit, Failure};
 use crate::problem::Problem;
@@ -51,13 +52,16 @@ pub static SERVED: [ServedVersion; 2] = [
     },
 ];
 
-/// Changes a response into one of version 16. A failure names no problem there, a check is either ok or not,
-/// and a backup is done without a report.
+/// Changes a response into one of version 16. A failure names no problem there, a check is either ok or not, and a backup
+/// is done without a report. A key that is missing there is one in the keyring.
 fn to_16(response: &mut Response) {
     match response {
         Response::Failed(failure) | Response::Warning(failure) => failure.problem = None,
         Response::BackedUp(_) => *response = Response::Reply(Reply::Done),
         Response::Examined(checks) => checks.iter_mut().for_each(|check| check.untried = false),
+        Response::Secrets(view) if view.protection == Some(Protection::KeyMissing) => {
+            view.protection = Some(Protection::Keyring);
+        }
         Response::Audited(report) => report.last.retain(|event| is_in_16(&event.change)),
         _ => {}
     }
@@ -134,6 +138,7 @@ impl ServedVersion {
 mod tests {
     use super::*;
     use crate::health_check::HealthCheck;
+    use crate::secret::VaultView;
 
     #[test]
     fn versions_are_served_in_a_row() {
@@ -160,6 +165,20 @@ mod tests {
             let response = served.adapt(Response::Examined(vec![untried.clone()]));
             let check = serde_json::to_value(response).unwrap()["body"][0].take();
             assert_eq!((&check["ok"], &check["untried"]), (&serde_json::json!(false), &is_told));
+        }
+    }
+
+    #[test]
+    fn missing_key_is_named_from_version_17_on() {
+        let vault = VaultView {
+            protection: Some(Protection::KeyMissing),
+            locked: true,
+            keyring: false,
+            secrets: vec![],
+        };
+        for (version, protection) in [(17, "key_missing"), (16, "keyring")] {
+            let response = ServedVersion::find(version).unwrap().adapt(Response::Secrets(vault.clone()));
+            assert_eq!(serde_json::to_value(response).unwrap()["body"]["protection"], protection);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The errors of a vault.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The reason why a vault could not be read or changed. No variant contains a secret value.
 #[derive(Debug, thiserror::Error)]
@@ -12,12 +12,14 @@ pub enum VaultError {
     #[error("this is not the vault's passphrase")]
     WrongPassphrase,
     /// No available key opens the vault.
-    #[error("the key of {vault} is not there: neither in {key} nor in the keyring")]
+    #[error("the key of the vault is missing: neither {key} nor the keyring holds one that opens {vault}")]
     NoKey {
         /// The vault's file.
         vault: PathBuf,
         /// The file that may hold the key.
         key: PathBuf,
+        /// Whether there is a keyring that may hold the key, and that may be locked.
+        has_keyring: bool,
     },
     /// A file is damaged, or is not a vault or key file.
     #[error("{path} cannot be read: {why}")]
@@ -60,12 +62,25 @@ pub enum VaultError {
 impl VaultError {
     /// Returns a way to fix the problem, in one line.
     #[must_use]
-    pub fn help(&self) -> &'static str {
-        match self {
+    pub fn help(&self) -> String {
+        let help = match self {
             VaultError::Locked => "`almoner unlock` asks for the passphrase",
             VaultError::WrongPassphrase => "try again; without the passphrase the values cannot be had back",
-            VaultError::NoKey { .. } => {
-                "bring the key back from where you keep copies, or move the vault away and set the secrets anew"
+            VaultError::NoKey { vault, key, has_keyring } => {
+                let word = |path: &Path| passable::shell_word(&path.to_string_lossy());
+                let aside = vault.with_extension("age.without-key");
+                let keyring = if *has_keyring {
+                    "unlock the keyring of your session, if it holds the key; "
+                } else {
+                    ""
+                };
+                return format!(
+                    "{keyring}`cp vault.key {}` brings back the key from a copy; without one, \
+                     `mv --backup=numbered -T {} {}` lets `almoner secret set NAME` begin a new vault",
+                    word(key),
+                    word(vault),
+                    word(&aside)
+                );
             }
             VaultError::Damaged { .. } => {
                 "bring the file back from where you keep copies, or move it away and set the secrets anew"
@@ -78,6 +93,7 @@ impl VaultError {
             VaultError::Missing(_) => "`almoner secret list` shows which there are",
             VaultError::Size { .. } => "give the value itself, not a file of them",
             VaultError::Full(_) => "`almoner secret remove` makes room",
-        }
+        };
+        help.to_owned()
     }
 }

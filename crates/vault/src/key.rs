@@ -19,6 +19,8 @@ pub enum Protection {
     Passphrase,
     /// The key is in a file beside the vault, unencrypted.
     File,
+    /// The key is missing: neither the file beside the vault nor the keyring holds one that opens the vault.
+    KeyMissing,
 }
 
 impl Protection {
@@ -34,6 +36,9 @@ impl Protection {
             }
             Protection::File => {
                 "key in a file beside the vault (0600): keeps values out of backups, logs and pages, but not from who can read your files"
+            }
+            Protection::KeyMissing => {
+                "key missing: neither the file beside the vault nor the system's keyring holds one that opens it"
             }
         }
     }

@@ -90,19 +90,24 @@ impl Site {
         self.keyring.is_some()
     }
 
-    /// Returns the protection of the vault's key, or `None` if there is no vault yet. The vault is not opened.
+    /// Returns the protection of the vault's key, or `None` if there is no vault yet. A key that needs no passphrase is
+    /// tried: the vault does not say where its key is, and a backup leaves the key out.
     ///
     /// # Errors
-    /// When the files cannot be read.
+    /// When the files or the keyring cannot be read, or the vault is damaged.
     pub fn protection(&self) -> Result<Option<Protection>, VaultError> {
-        if self.read(&self.vault())?.is_none() {
-            return Ok(None);
+        match self.open(None) {
+            Ok(vault) => Ok(vault.map(|vault| vault.protection)),
+            Err(VaultError::Locked) => Ok(Some(Protection::Passphrase)),
+            Err(VaultError::NoKey { .. }) => Ok(Some(Protection::KeyMissing)),
+            Err(error) => Err(error),
         }
-        Ok(Some(match self.read(&self.key())? {
-            None => Protection::Keyring,
-            Some(file) if key::is_wrapped(&file) => Protection::Passphrase,
-            Some(_) => Protection::File,
-        }))
+    }
+
+    /// Returns the error that no key opens the vault.
+    #[must_use]
+    pub fn key_missing(&self) -> VaultError {
+        VaultError::NoKey { vault: self.vault(), key: self.key(), has_keyring: self.has_keyring() }
     }
 
     /// Returns the key as a key file holds it, for a backup. Returns `None` if there is no key.
@@ -163,7 +168,7 @@ impl Site {
                 }
             }
         }
-        Err(VaultError::NoKey { vault: self.vault(), key: self.key() })
+        Err(self.key_missing())
     }
 
     fn try_open(

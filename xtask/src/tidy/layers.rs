@@ -49,7 +49,7 @@ const ALLOWED_ARROWS: &[(&str, &[&str])] = &[
     ("switchboard", &["passable"]),
     ("captp", &["passable", "switchboard"]),
     ("store", &["kernel", "passable"]),
-    ("vault", &["kernel", "resource"]),
+    ("vault", &["kernel", "passable", "resource"]),
     ("vat", &["framing", "passable"]),
     ("git", &["framing"]),
     ("analysis", &[]),

@@ -4461,7 +4461,7 @@ class ProposedSlot(TypedDict):
 
 
 #: The present protection of the key.
-Protection = Literal['keyring', 'passphrase', 'file']
+Protection = Literal['keyring', 'passphrase', 'file', 'key_missing']
 
 
 class Provenance(TypedDict):

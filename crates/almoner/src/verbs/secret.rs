@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use resource::web::Origin;
-use vault::{Protection, Secret};
+use vault::{Protection, Secret, Site, VaultError};
 
 use crate::cli::JsonArg;
 use crate::cli::secret::{Key, RotateArgs, SecretArgs, SecretVerb, SetArgs};
@@ -25,17 +25,17 @@ use control::secret::{KeyChoice, SecretAct, SecretScope, VaultView};
 pub fn secret(place: &Place, args: &SecretArgs) -> ExitResult {
     let mut client = Client::connect(place)?;
     match &args.verb {
-        SecretVerb::List(json) => list(&mut client, *json),
-        SecretVerb::Set(args) => set(&mut client, args),
+        SecretVerb::List(json) => list(place, &mut client, *json),
+        SecretVerb::Set(args) => set(place, &mut client, args),
         SecretVerb::Remove { name } => {
-            open_if_locked(&mut client)?;
+            open_if_locked(place, &mut client)?;
             ask(&mut client, SecretAct::Remove { name: name.clone() })?;
             output::note(&format!(
                 "{name} is forgotten; whoever has its value still has it: withdraw it where it came from"
             ));
             Ok(Exit::Ok)
         }
-        SecretVerb::Rotate(args) => rotate(&mut client, args),
+        SecretVerb::Rotate(args) => rotate(place, &mut client, args),
     }
 }
 
@@ -47,7 +47,7 @@ pub fn unlock(place: &Place) -> ExitResult {
     let mut client = Client::connect(place)?;
     let view = ask(&mut client, SecretAct::List)?;
     if view.locked {
-        open(&mut client)?;
+        open(place, &view, &mut client)?;
         output::note("the vault is open until the daemon ends");
     } else {
         output::note(if view.protection.is_none() { "there is no vault" } else { "the vault is open" });
@@ -62,8 +62,11 @@ fn ask(client: &mut Client, act: SecretAct) -> Result<VaultView, Failure> {
     }
 }
 
-/// Asks for the passphrase, and unlocks the vault.
-fn open(client: &mut Client) -> Result<VaultView, Failure> {
+/// Asks for the passphrase, and unlocks the vault. No passphrase opens a vault whose key is missing.
+fn open(place: &Place, view: &VaultView, client: &mut Client) -> Result<VaultView, Failure> {
+    if view.protection == Some(Protection::KeyMissing) {
+        return Err(key_missing(place, view));
+    }
     let passphrase = read_secret("passphrase of the vault (not shown): ").map_err(|failure| {
         let failure = Failure { message: passable::Untrusted::new("the vault is locked"), ..failure };
         failure.help("`almoner unlock` at a terminal asks for the passphrase")
@@ -72,18 +75,26 @@ fn open(client: &mut Client) -> Result<VaultView, Failure> {
 }
 
 /// Returns the state of the vault. A locked vault is unlocked first.
-fn open_if_locked(client: &mut Client) -> Result<VaultView, Failure> {
+fn open_if_locked(place: &Place, client: &mut Client) -> Result<VaultView, Failure> {
     let view = ask(client, SecretAct::List)?;
-    if view.locked { open(client) } else { Ok(view) }
+    if view.locked { open(place, &view, client) } else { Ok(view) }
 }
 
-fn set(client: &mut Client, args: &SetArgs) -> ExitResult {
+/// Returns the failure that no key opens the vault. The daemon knows whether there is a keyring.
+fn key_missing(place: &Place, view: &VaultView) -> Failure {
+    let site = Site::new(&place.state, None);
+    let error = VaultError::NoKey { vault: site.vault(), key: site.key(), has_keyring: view.keyring };
+    let help = error.help();
+    Failure::from_error(Exit::Failure, error).help(help)
+}
+
+fn set(place: &Place, client: &mut Client, args: &SetArgs) -> ExitResult {
     vault::check_name(&args.name).map_err(|e| {
         let help = e.help();
         Failure::from_error(Exit::Usage, e).help(help)
     })?;
     let origins = args.origins.iter().map(|text| origin(text)).collect::<Result<Vec<Origin>, _>>()?;
-    let mut view = open_if_locked(client)?;
+    let mut view = open_if_locked(place, client)?;
     if view.protection.is_none() {
         let key = choose(args.key, view.keyring)?;
         view = ask(client, SecretAct::Create { key })?;
@@ -114,8 +125,8 @@ fn set(client: &mut Client, args: &SetArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-fn rotate(client: &mut Client, args: &RotateArgs) -> ExitResult {
-    let view = open_if_locked(client)?;
+fn rotate(place: &Place, client: &mut Client, args: &RotateArgs) -> ExitResult {
+    let view = open_if_locked(place, client)?;
     if let Some(name) = &args.name {
         if !view.secrets.iter().any(|row| row.name == *name) {
             return Err(Failure::new(Exit::NotFound, format!("there is no secret `{name}`"))
@@ -144,11 +155,14 @@ fn rotate(client: &mut Client, args: &RotateArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-fn list(client: &mut Client, args: JsonArg) -> ExitResult {
+fn list(place: &Place, client: &mut Client, args: JsonArg) -> ExitResult {
     let view = ask(client, SecretAct::List)?;
     if args.json {
         output::json(&view)?;
         return Ok(Exit::Ok);
+    }
+    if view.protection == Some(Protection::KeyMissing) {
+        return Err(key_missing(place, &view));
     }
     if view.locked {
         return Err(Failure::new(Exit::NeedsYou, "the vault is locked").help("`almoner unlock`"));

@@ -173,8 +173,26 @@ fn backup_without_the_key_keeps_secrets_closed() {
     new.almoner(&["approve", "2"]).expect(0);
     new.almoner(&["resume"]);
     assert!(!result_of(&new, "r3").contains("status 0"));
-    new.almoner(&["stop"]).expect(0);
+    let restored = format!("`cp vault.key {}`", own.display());
+    let begun = format!("`mv --backup=numbered -T {0} {0}.without-key`", own.with_extension("age").display());
+    for (args, code) in [
+        (&["doctor", "daemon"][..], 1),
+        (&["secret", "set", "other"], 1),
+        (&["secret", "list"], 1),
+        (&["unlock"], 1),
+        (&["export", "r3"], 1),
+    ] {
+        let Said { out, err, .. } = new.piped(args, b"x").expect(code);
+        let said = format!("{out}{err}");
+        for words in ["the key of the vault is missing: neither", &restored, &begun] {
+            assert!(said.contains(words), "{args:?}: {said}");
+        }
+    }
+    assert!(new.almoner(&["doctor", "daemon"]).out.contains("✗ vault"));
+    // The daemon need not begin again to find the key.
     fs::copy(&key, &own).unwrap();
+    new.almoner(&["unlock"]).expect(0);
+    assert!(new.almoner(&["doctor", "daemon"]).out.contains("✓ vault"));
     new.almoner(&["resume"]);
     assert!(result_of(&new, "r3").contains("status 0"), "{}", result_of(&new, "r3"));
     let bytes = fs::read(old.path("home.tar.gz")).unwrap();

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ::vault::{Login, Secret};
 use caps::login_client::LoginClient;
 use oauth::{
     Client, ClientAuthentication, HttpClient as _, HttpRequest, OauthError, PendingLogin, ServerUrl,
 };
 use passable::visible_line;
 use resource::web::Origin;
-use vault::{Login, Secret};
 use zeroize::Zeroizing;
 
 use crate::state::daemon::{self, HostDaemon};
 use crate::state::logins::{client_of, with_tokens};
-use crate::state::secret_access;
+use crate::state::{secret_access, vault};
 use config::{clock, mcp_file};
 use control::exit::{Exit, Failure};
 use control::login::{LoginAct, LoginAnswer, LoginRow};
@@ -46,7 +46,7 @@ pub fn answer(daemon: &HostDaemon, act: LoginAct) -> Result<LoginAnswer, Failure
         LoginAct::Finish { id, redirected } => finish(daemon, &id, &redirected),
         LoginAct::Remove { server } => {
             let (address, _) = address_of(daemon, &server)?;
-            let login = daemon.vault.login(&address).map_err(|_| locked())?.ok_or_else(|| {
+            let login = daemon.vault.login(&address).map_err(|_| locked(daemon))?.ok_or_else(|| {
                 let shown = visible_line(&address).into_owned();
                 Failure::new(Exit::NotFound, format!("there is no login at {shown}"))
                     .help("`almoner mcp logins` lists them")
@@ -55,7 +55,7 @@ pub fn answer(daemon: &HostDaemon, act: LoginAct) -> Result<LoginAnswer, Failure
             Ok(LoginAnswer::Removed { is_revoked: revoke(daemon, &address, &login), server: address })
         }
         LoginAct::List => {
-            let all = daemon.vault.logins().map_err(|_| locked())?;
+            let all = daemon.vault.logins().map_err(|_| locked(daemon))?;
             let rows = all.iter().map(|(server, login)| row(daemon, server, login)).collect();
             Ok(LoginAnswer::All { rows })
         }
@@ -75,8 +75,8 @@ fn revoke(daemon: &HostDaemon, address: &str, login: &Login) -> Option<bool> {
     Some(revoked.fold(true, |all, one| all & one.is_ok()))
 }
 
-fn locked() -> Failure {
-    Failure::new(Exit::NeedsYou, "the vault is locked").help("`almoner unlock`")
+fn locked(daemon: &HostDaemon) -> Failure {
+    vault::failure(daemon.vault.reason_closed())
 }
 
 fn row(daemon: &HostDaemon, server: &str, login: &Login) -> LoginRow {
@@ -121,7 +121,7 @@ fn begin(
 ) -> Result<LoginAnswer, Failure> {
     let (address, _) = address_of(daemon, server)?;
     // A login that could not be kept would be a login for nothing.
-    daemon.vault.logins().map_err(|_| locked())?;
+    daemon.vault.logins().map_err(|_| locked(daemon))?;
     let url = ServerUrl::parse(&address).map_err(|error| failure(&error))?;
     let http = LoginClient::new(daemon.as_daemon().login_web(&address)?, daemon.server_services());
     let greeting = HttpRequest {
@@ -181,7 +181,7 @@ fn own_secret(daemon: &HostDaemon, name: &str, endpoint: &ServerUrl) -> Result<Z
     let (origin, _) = Origin::split(endpoint.url().as_str())
         .map_err(|error| Failure::new(Exit::Failure, format!("{endpoint}: {error}")))?;
     secret_access::for_server(daemon, "the login", name, &origin)?;
-    let value = daemon.vault.value_for(name, &origin).map_err(|_| locked())?;
+    let value = daemon.vault.value_for(name, &origin).map_err(|_| locked(daemon))?;
     Ok(Zeroizing::new(value.reveal().to_owned()))
 }
 

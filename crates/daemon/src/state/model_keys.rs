@@ -47,7 +47,10 @@ pub fn expect_keys(vault: &DaemonVault, references: &[ModelRef]) -> Result<(), T
         let server = origin.map_or_else(|| "its server".to_owned(), |origin| origin.to_string());
         let set = format!("`almoner secret set {name} --for {server}`");
         let (what, help) = match why {
-            SecretDenied::Locked => ("the vault is locked".to_owned(), "`almoner unlock`".to_owned()),
+            SecretDenied::Locked => {
+                let closed = vault.reason_closed();
+                (closed.to_string(), closed.help())
+            }
             SecretDenied::Missing => (format!("there is no secret `{name}`"), set),
             SecretDenied::OtherServer => (format!("the secret `{name}` is not for {server}"), set),
         };

@@ -1,10 +1,11 @@
 //! Checks whether a program or a server may get a secret of the vault.
 
+use ::vault::VaultError;
 use passable::visible_line;
 use resource::web::Origin;
 
 use super::daemon::HostDaemon;
-use super::vault::SecretDenied;
+use super::vault::{self, SecretDenied};
 use control::exit::{Exit, Failure};
 
 /// Rejects a secret that no program may get. A locked vault is an error here, because a user can still open it; a
@@ -16,7 +17,7 @@ pub fn for_program(daemon: &HostDaemon, slot: &str, name: &str) -> Result<(), Fa
     let set = format!("`almoner secret set {name}`");
     match daemon.vault.value_for_program(name) {
         Ok(_) => Ok(()),
-        Err(SecretDenied::Locked) => Err(locked(&format!("slot `{slot}`"), name)),
+        Err(SecretDenied::Locked) => Err(locked(daemon, &format!("slot `{slot}`"), name)),
         Err(SecretDenied::Missing) => Err(missing(&format!("slot `{slot}`"), name, &set)),
         Err(SecretDenied::OtherServer) => Err(Failure::new(
             Exit::Denied,
@@ -34,7 +35,7 @@ pub fn for_server(daemon: &HostDaemon, whose: &str, name: &str, origin: &Origin)
     let set = format!("`almoner secret set {name} --for {origin}`");
     match daemon.vault.value_for(name, origin) {
         Ok(_) => Ok(()),
-        Err(SecretDenied::Locked) => Err(locked(whose, name)),
+        Err(SecretDenied::Locked) => Err(locked(daemon, whose, name)),
         Err(SecretDenied::Missing) => Err(missing(whose, name, &set)),
         Err(SecretDenied::OtherServer) => Err(Failure::new(
             Exit::Denied,
@@ -44,9 +45,14 @@ pub fn for_server(daemon: &HostDaemon, whose: &str, name: &str, origin: &Origin)
     }
 }
 
-fn locked(whose: &str, name: &str) -> Failure {
-    let what = format!("{whose} needs the secret `{}`, and the vault is locked", visible_line(name));
-    Failure::new(Exit::NeedsYou, what).help("`almoner unlock`, then the same command")
+fn locked(daemon: &HostDaemon, whose: &str, name: &str) -> Failure {
+    let closed = daemon.vault.reason_closed();
+    let what = format!("{whose} needs the secret `{}`, and {closed}", visible_line(name));
+    let help = match closed {
+        VaultError::Locked => "`almoner unlock`, then the same command".to_owned(),
+        _ => closed.help(),
+    };
+    Failure::new(vault::failure(closed).exit, what).help(help)
 }
 
 fn missing(whose: &str, name: &str, set: &str) -> Failure {

@@ -18,6 +18,7 @@ use super::daemon;
 use super::daemon::HostDaemon;
 use config::clock;
 use control::exit::{Exit, Failure};
+use control::health_check::HealthCheck;
 use control::protocol::Response;
 use control::secret::{KeyChoice, SecretAct, SecretRow, SecretScope, VaultView};
 
@@ -72,6 +73,11 @@ impl DaemonVault {
         let key = self.site.key_copy().map_err(failure)?.map(|key| ("vault.key", key));
         let old = std::fs::read(state.join("secret.key")).ok().map(|key| ("secret.key", Zeroizing::new(key)));
         Ok(key.into_iter().chain(old).collect())
+    }
+
+    /// Returns the reason why the vault is not open: it needs a passphrase, its key is missing, or it is damaged.
+    pub fn reason_closed(&self) -> VaultError {
+        self.site.open(None).err().unwrap_or(VaultError::Locked)
     }
 
     /// Returns the value of a secret for a program, if a user has named the secret for it. A secret for servers is
@@ -217,8 +223,11 @@ impl DaemonVault {
     /// # Errors
     /// When the files cannot be read.
     pub fn state(&self) -> Result<(Option<Protection>, bool), VaultError> {
+        if let Some(vault) = &*self.lock() {
+            return Ok((Some(vault.protection()), false));
+        }
         let protection = self.site.protection()?;
-        Ok((protection, protection.is_some() && self.lock().is_none()))
+        Ok((protection, protection.is_some()))
     }
 }
 
@@ -227,7 +236,7 @@ impl DaemonVault {
 pub enum SecretDenied {
     /// The absence of a secret with this name.
     Missing,
-    /// A vault that is locked.
+    /// A vault that is not open. [`DaemonVault::reason_closed`] says why.
     Locked,
     /// A secret that is only for other servers.
     OtherServer,
@@ -263,10 +272,21 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
     let keeper = &daemon.vault;
     let mut open = keeper.lock();
     let told = |e: VaultError| failure(e);
+    if open.is_none() {
+        // The user may have brought back the key, or opened the keyring, since the daemon began.
+        *open = match keeper.site.open(None) {
+            Err(VaultError::Locked | VaultError::NoKey { .. }) => None,
+            opened => opened.map_err(told)?,
+        };
+    }
     match act {
         SecretAct::List => {}
         SecretAct::Create { key } => {
-            if keeper.site.protection().map_err(told)?.is_some() {
+            let protection = keeper.site.protection().map_err(told)?;
+            if protection == Some(Protection::KeyMissing) {
+                return Err(failure(keeper.site.key_missing()));
+            }
+            if protection.is_some() {
                 return Err(Failure::new(Exit::Conflict, "there is a vault already")
                     .help("`almoner secret rotate --key` changes how its key is protected"));
             }
@@ -301,6 +321,7 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
                 (Some(key), _) => key,
                 (None, Protection::Keyring) => KeyChoice::Keyring,
                 (None, Protection::File) => KeyChoice::File,
+                (None, Protection::KeyMissing) => return Err(failure(keeper.site.key_missing())),
                 (None, Protection::Passphrase) => {
                     return Err(Failure::new(
                         Exit::NeedsYou,
@@ -312,12 +333,15 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
             with_vault(&key, |key| vault.rotate_key(key)).map_err(told)?;
         }
     }
-    let scanner = match (&*open, keeper.site.protection().map_err(told)?) {
+    let protection = match &*open {
+        Some(vault) => Some(vault.protection()),
+        None => keeper.site.protection().map_err(told)?,
+    };
+    let scanner = match (&*open, protection) {
         (None, Some(_)) => Secrets::locked(),
         (vault, _) => scanner(vault.as_ref()),
     };
     daemon.change_rules(|rules| rules.secrets = Arc::new(scanner));
-    let protection = keeper.site.protection().map_err(told)?;
     let secrets = match &*open {
         Some(vault) => rows(daemon, vault)?,
         None => vec![],
@@ -396,17 +420,22 @@ pub fn failure(error: VaultError) -> Failure {
     Failure::from_error(exit, error).help(help)
 }
 
-/// Returns the line about the vault for `almoner doctor`.
-pub fn doctor_line(daemon: &HostDaemon) -> (String, bool, String) {
+/// Examines the vault for `almoner doctor`.
+pub fn doctor_check(daemon: &HostDaemon) -> HealthCheck {
     let found = match daemon.vault.state() {
-        Ok((None, _)) => (true, "none yet; `almoner secret set NAME` makes it".to_owned()),
+        Ok((None, _)) => Ok("none yet; `almoner secret set NAME` makes it".to_owned()),
+        Ok((Some(Protection::KeyMissing), _)) => Err(daemon.vault.reason_closed()),
         Ok((Some(protection), true)) => {
-            (true, format!("locked (`almoner unlock`); {}", protection.description()))
+            Ok(format!("locked (`almoner unlock`); {}", protection.description()))
         }
-        Ok((Some(protection), false)) => (true, protection.description().to_owned()),
-        Err(error) => (false, error.to_string()),
+        Ok((Some(protection), false)) => Ok(protection.description().to_owned()),
+        Err(error) => Err(error),
     };
-    ("vault".to_owned(), found.0, found.1)
+    let (ok, evidence, remedy) = match found {
+        Ok(evidence) => (true, evidence, String::new()),
+        Err(error) => (false, error.to_string(), error.help()),
+    };
+    HealthCheck::new("vault", ok, evidence, remedy)
 }
 
 /// Returns the line about this process's memory for `almoner doctor`. It tells whether a core dump or another process

@@ -68,11 +68,18 @@ fn vault_without_its_key_stays_closed() {
     assert!(matches!(site.open(Some(&Secret::new("wrong"))), Err(VaultError::WrongPassphrase)));
     std::fs::remove_file(site.key()).unwrap();
     assert!(matches!(site.open(Some(&passphrase)), Err(VaultError::NoKey { .. })));
+    assert_eq!(site.protection().unwrap(), Some(Protection::KeyMissing));
     // This is the key of another vault.
     let other = tempfile::tempdir().unwrap();
     Site::new(other.path(), None).create(ProtectionChoice::File).unwrap();
     std::fs::copy(other.path().join("vault.key"), site.key()).unwrap();
     assert!(matches!(site.open(None), Err(VaultError::NoKey { .. })));
+    assert_eq!(site.protection().unwrap(), Some(Protection::KeyMissing));
+    assert!(site.key_missing().help().starts_with("unlock the keyring of your session"));
+    let help = Site::new(Path::new("/a b"), None).key_missing().help();
+    assert!(help.starts_with("`cp"), "{help}");
+    assert!(help.contains("`cp vault.key '/a b/vault.key'`"), "{help}");
+    assert!(help.contains("-T '/a b/vault.age' '/a b/vault.age.without-key'`"), "{help}");
 }
 
 #[test]
