@@ -298,6 +298,7 @@ fn damaged_and_hostile_archives_are_refused() {
             let said = new.almoner(&["restore", &format!("{name}.tar.gz"), "--yes"]);
             assert_eq!(said.code, code, "{name}: {}", said.err);
             assert!(said.err.contains(words) && said.err.contains("help: "), "{name}: {}", said.err);
+            assert_eq!(said.err.matches(&format!("{name}.tar.gz")).count(), 1, "{}", said.err);
             assert!(!new.root().join("state").exists() && !new.root().join("config").exists(), "{name}");
             let left = fs::read_dir(new.root()).map_or(0, Iterator::count);
             assert_eq!(left, 0, "{name} left something");
@@ -481,10 +482,14 @@ fn backup_names_the_omitted_files_and_replaces_no_file() {
     ] {
         let said = home.almoner(&["backup", to]).expect(code);
         assert!(said.err.contains(says) && said.err.contains("help: "), "{to}: {}", said.err);
+        assert!(said.err.contains(to) && !said.err.contains("at path"), "{to}: {}", said.err);
     }
-    let inside = home.root().join("state/b.tar.gz");
-    let said = home.almoner(&["backup", inside.to_str().unwrap()]).expect(2);
-    assert!(said.err.contains("lies in the home itself"), "{}", said.err);
+    for inside in ["b.tar.gz", "state/b.tar.gz", "config/b.tar.gz"] {
+        let inside = home.root().join(inside);
+        let said = home.almoner(&["backup", inside.to_str().unwrap()]).expect(2);
+        assert!(said.err.contains("lies in the home itself"), "{}", said.err);
+        assert!(!inside.exists(), "{inside:?}");
+    }
     assert_eq!(home.read("there/kept.txt"), "kept");
     let names = files_below(&home.work());
     assert!(

@@ -1,8 +1,9 @@
 //! The backup of a home while its daemon works.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,7 +44,11 @@ pub fn make(daemon: &HostDaemon, to: &Path, with_key: bool) -> Result<BackupRepo
     check_target(daemon, to)?;
     let folder = to.parent().unwrap_or(Path::new("/"));
     // The file has another name until it is complete. It is readable only by its user from its first byte on.
-    let unfinished = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(to, &error))?;
+    let new = |path: &Path| {
+        OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE_FILE).open(path)
+    };
+    // The errors of this function name no path, and the user has not named the unfinished file.
+    let unfinished = tempfile::Builder::new().make_in(folder, new).map_err(|error| failed(to, &error))?;
     let place = &daemon.place;
     let header = Header {
         almoner_backup: FORMAT,

@@ -247,7 +247,10 @@ impl Restore {
     }
 
     fn set_modes(&self) -> Result<(), Failure> {
-        self.archive.set_modes().map_err(|error| failure_of(&self.staging.dir, &error))
+        self.archive.set_modes().map_err(|error| match error {
+            ArchiveError::Io { path, source } => io_failure(&path, &source),
+            error => archive_failure(&self.staging.dir, error),
+        })
     }
 
     fn commit_home(&self) -> Result<(), Failure> {
@@ -465,14 +468,13 @@ fn archive_failure(file: &Path, error: ArchiveError) -> Failure {
             (Exit::Invalid, "take another backup; nothing was restored")
         }
     };
+    let reason = match error {
+        // The failure names the file already.
+        ArchiveError::Io { path, source } if path == file => source.to_string(),
+        error => error.to_string(),
+    };
     let shown = file.display().to_string();
-    Failure::new(exit, format!("cannot restore {}: {error}", visible_line(&shown))).help(help)
-}
-
-fn failure_of(path: &Path, error: &ArchiveError) -> Failure {
-    let shown = path.display().to_string();
-    Failure::new(Exit::Failure, format!("cannot restore {}: {error}", visible_line(&shown)))
-        .help("nothing was restored; the backup stays as it is")
+    Failure::new(exit, format!("cannot restore {}: {reason}", visible_line(&shown))).help(help)
 }
 
 fn io_failure(path: &Path, error: &io::Error) -> Failure {
