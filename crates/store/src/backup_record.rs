@@ -61,15 +61,15 @@ pub fn restore_advice(dir: &Path) -> String {
     match BackupRecord::newest(dir) {
         Some(BackupRecord { path, made_ms }) => {
             let (made, copy) = (kernel::time::shown(made_ms), shell(&path));
-            let (here, aside) = (shell(dir), shell(&unused_name(dir, "damaged")));
             // The line is pasted by a person who wants exactly this store back, so it asks nothing more.
             let restore = match path.is_file() {
                 true => format!("almoner restore {copy} --store --yes"),
-                false => format!("cp -a {copy} {here}"),
+                false => {
+                    let (here, aside) = (shell(dir), shell(&unused_name(dir, "damaged")));
+                    format!("mv -T {here} {aside} && cp -a {copy} {here}")
+                }
             };
-            format!(
-                "the newest backup is of {made}; restore it with `almoner stop && mv -T {here} {aside} && {restore}`"
-            )
+            format!("the newest backup is of {made}; restore it with `almoner stop && {restore}`")
         }
         None => format!(
             "no backup is known (`almoner backup` makes one); `sqlite3 {} .recover` reads out what is left",
@@ -80,7 +80,7 @@ pub fn restore_advice(dir: &Path) -> String {
 
 /// Returns a name beside a store's directory, to which the directory can be moved. It has the reason and the time, and
 /// there is no file of that name.
-pub(crate) fn unused_name(dir: &Path, reason: &str) -> PathBuf {
+pub fn unused_name(dir: &Path, reason: &str) -> PathBuf {
     let shown = kernel::time::shown(now_ms());
     let time: String = shown.chars().filter(char::is_ascii_digit).collect();
     let name = place::beside(dir, &format!(".{reason}-{time}"));
@@ -141,7 +141,7 @@ mod tests {
         BackupRecord::add(&dir, &file).unwrap();
         let advice = restore_advice(&dir);
         assert!(
-            advice.contains(&format!("&& almoner restore {} --store --yes`", file.display())),
+            advice.contains(&format!("`almoner stop && almoner restore {} --store --yes`", file.display())),
             "{advice}"
         );
         fs::write(record_path(&dir), "no record").unwrap();

@@ -59,7 +59,7 @@ pub(crate) const LISTS: [&[u8]; 2] = [TREE, kernel::blob_list::REQUEST_LIST];
 
 pub use backend::Backend;
 pub use backup::BackupError;
-pub use backup_record::{BackupRecord, restore_advice};
+pub use backup_record::{BackupRecord, restore_advice, unused_name};
 pub use blob::{Blob, BlobError, Blobs};
 pub use check::{Finding, Health};
 pub use error::{OpenError, ReadError, WriteError};
@@ -68,6 +68,7 @@ pub use inline_blob::InlineBlob;
 pub use left_out::{LeftOut, take_left_out};
 pub use marks::Hold;
 pub use migration::MigrationReport;
+pub use place::StoreLock;
 pub use probe::fsync_rate;
 pub use snapshot::{Snapshot, StoreFile};
 pub use stats::Stats;

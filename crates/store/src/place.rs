@@ -145,6 +145,21 @@ fn examine(path: &Path, kind: PartKind) -> Result<Option<fs::Metadata>, OpenErro
     Ok(Some(meta))
 }
 
+/// The lock of a store that is not opened. No other process opens the store while the value lives.
+#[derive(Debug)]
+pub struct StoreLock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+
+impl StoreLock {
+    /// Takes the lock of the store in a directory. Returns `None` if there is no such directory.
+    ///
+    /// # Errors
+    /// When another process uses the store, or its lock file cannot be opened.
+    pub fn take(dir: &Path) -> Result<Option<StoreLock>, OpenError> {
+        let lock = dir.is_dir().then(|| lock(dir)).transpose()?;
+        Ok(lock.map(StoreLock))
+    }
+}
+
 fn lock(dir: &Path) -> Result<File, OpenError> {
     let path = dir.join(LOCK);
     let io = |error: io::Error| OpenError::from_io(&path, &error);

@@ -15,7 +15,8 @@ use control::exit::{Exit, ExitResult, Failure};
 /// Runs `almoner restore`.
 ///
 /// # Errors
-/// When the home holds something, the file is no whole backup, or no person is here to confirm.
+/// When the home holds something, a daemon uses the store, the file is no whole backup, or no person is here to
+/// confirm.
 pub fn restore(place: &Place, args: &RestoreArgs) -> ExitResult {
     let moves = args.map.iter().map(|text| parse_move(text)).collect::<Result<Vec<_>, Failure>>()?;
     let scope = if args.store { RestoreScope::Store } else { RestoreScope::Home };
@@ -27,11 +28,14 @@ pub fn restore(place: &Place, args: &RestoreArgs) -> ExitResult {
         output::note("nothing was restored");
         return Ok(Exit::Denied);
     }
-    restore.commit(&plan)?;
+    let earlier = restore.commit(&plan)?;
     output::note(match scope {
         RestoreScope::Home => "restored; the next command starts the daemon there",
         RestoreScope::Store => "the store is restored; the rest of the home is as it was",
     });
+    if let Some(earlier) = earlier {
+        output::note(&format!("the earlier store is kept in {}", visible_line(&earlier.to_string_lossy())));
+    }
     Ok(Exit::Ok)
 }
 
@@ -63,6 +67,9 @@ fn card(place: &Place, restore: &Restore, plan: &RestorePlan, scope: RestoreScop
     line(&moved(&header.state, &place.state.to_string_lossy()));
     if scope == RestoreScope::Home {
         line(&moved(&header.config, &place.config.to_string_lossy()));
+    } else if place.store().symlink_metadata().is_ok() {
+        let present = place.store();
+        line(&format!("  {}  is kept, under a name with the time", visible_line(&present.to_string_lossy())));
     }
     let authority = &plan.authority;
     for (title, lines) in [

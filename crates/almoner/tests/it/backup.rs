@@ -25,10 +25,11 @@ fn backup_can_be_restored() {
         said.err
     );
     // The advice of the command restores the store, and the rest of the home stays.
-    std::fs::rename(&store, home.path("damaged")).unwrap();
     std::fs::write(home.root().join("state/kept.txt"), "kept").unwrap();
     let said = home.almoner(&["restore", "copy", "--store", "--yes"]).expect(0);
     assert!(said.out.contains("waiting for you: 1 message"), "{}", said.out);
+    let (_, kept) = said.err.split_once("the earlier store is kept in ").unwrap();
+    assert_eq!(std::fs::read_to_string(format!("{}/almoner.sqlite", kept.trim())).unwrap(), "gone");
     assert_eq!(std::fs::read_to_string(home.root().join("state/kept.txt")).unwrap(), "kept");
     assert_eq!(home.almoner(&["runs", "--all", "--json"]).expect(0).out, runs);
     home.almoner(&["approve", "1"]).expect(0);

@@ -185,13 +185,37 @@ fn printed_restore_line_works_each_time() {
         assert!(said.out.lines().count() >= 7 && said.err.is_empty(), "{round}: {said:?}");
         home.almoner(&["stop"]).expect(0);
     }
-    let is_aside = |name: &str| name.starts_with("store.damaged-20");
-    let names = std::fs::read_dir(home.root().join("state")).unwrap();
-    let aside = names.filter(|entry| is_aside(&entry.as_ref().unwrap().file_name().to_string_lossy()));
-    assert_eq!(aside.count(), 3, "each damaged store is kept");
+    assert_eq!(replaced_stores(&home), 3, "each damaged store is kept");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert!(home.path("out/a.txt").exists());
+}
+
+/// Returns the number of stores that were moved aside. Each is whole.
+fn replaced_stores(home: &TestHome) -> usize {
+    let entries = std::fs::read_dir(home.root().join("state")).unwrap().map(Result::unwrap);
+    let replaced =
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("store.replaced-20"));
+    replaced.filter(|entry| entry.path().join("almoner.sqlite").exists()).count()
+}
+
+#[test]
+fn killed_restore_of_the_store_loses_neither_store() {
+    let home = home();
+    for (point, replaced) in [("restore.unpacked", 0), ("restore.noted", 1), ("restore.moved_aside", 2)] {
+        let args = ["restore", "copy", "--store", "--yes"];
+        let killed = home.command(&args).env("FAILPOINTS", format!("{point}=return")).output().unwrap();
+        assert_eq!(Said::of(killed).code, 128 + 9, "{point}");
+        // The next command completes the restore, before it starts a daemon.
+        let said = home.almoner(&["runs"]).expect(0);
+        assert!(said.out.lines().count() >= 7 && said.err.is_empty(), "{point}: {said:?}");
+        assert_eq!(replaced_stores(&home), replaced, "{point}");
+        home.almoner(&["stop"]).expect(0);
+    }
+    home.almoner(&["restore", "copy", "--store", "--yes"]).expect(0);
+    let left = std::fs::read_dir(home.root()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("restor")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// The commands that list or look something up in the store.

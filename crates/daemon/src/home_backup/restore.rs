@@ -3,6 +3,9 @@
 //! Everything is unpacked and changed beside the home. One rename of the state directory then makes it the home, so a
 //! process that is killed before leaves nothing of it in place. The configuration follows. If a process is killed between
 //! the two, a note in the state directory says so, and the next command of any kind completes the restore.
+//!
+//! A restored store takes the place of the present one, which moves to a name with the time. The note comes before both
+//! renames, so no start between them finds a home without a store.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -13,7 +16,7 @@ use kernel::command::Fault;
 use kernel::relocation::{DirectoryMove, PathMap};
 use passable::visible_line;
 use serde::{Deserialize, Serialize};
-use store::{Options, Store, WriteError};
+use store::{OpenError, Options, Store, StoreLock, WriteError};
 
 use super::archive_reader::{ArchiveError, UnpackTarget, UnpackedArchive, unpack};
 use super::archive_writer::{PRIVATE_DIR, PRIVATE_FILE};
@@ -40,7 +43,7 @@ const TRACES: [&str; 2] = ["run", "daemon.log"];
 pub enum RestoreScope {
     /// The whole home, which must be empty.
     Home,
-    /// The store, which must be missing, and the directories of work that are gone. The rest of the home stays.
+    /// The store, and the directories of work that are gone. The present store is kept beside it, and the rest stays.
     Store,
 }
 
@@ -87,10 +90,13 @@ impl Drop for Staging {
 /// The renames that a restore has still to make.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    /// The unpacked configuration.
+    /// The unpacked configuration, or the unpacked store.
     from: PathBuf,
     /// Its place.
     to: PathBuf,
+    /// The name to which the present store moves, if the store alone is restored.
+    #[serde(default)]
+    aside: Option<PathBuf>,
     /// The directory that goes at the end.
     staging: PathBuf,
 }
@@ -99,9 +105,12 @@ impl Restore {
     /// Unpacks a backup beside a home. Nothing of it counts before [`Restore::commit`].
     ///
     /// # Errors
-    /// When the home holds something, the file is no whole backup, or it cannot be unpacked.
+    /// When the home holds something, a daemon uses the store, the file is no whole backup, or it cannot be unpacked.
     pub fn open(place: &Place, file: &Path, scope: RestoreScope) -> Result<Restore, Failure> {
-        check_vacant(place, scope)?;
+        match scope {
+            RestoreScope::Home => check_vacant(place)?,
+            RestoreScope::Store => drop(hold_store(place)?),
+        }
         let staging = Staging::take(place)?;
         let target = UnpackTarget { state: staging.dir.join("state"), config: staging.config.clone() };
         let failed = |error: ArchiveError| archive_failure(file, error);
@@ -169,11 +178,11 @@ impl Restore {
         Ok(plan)
     }
 
-    /// Makes the unpacked home the home.
+    /// Makes the unpacked home the home. Returns the path of the store that was there, if there was one.
     ///
     /// # Errors
     /// When something has come into its place meanwhile, or the file system fails. The home is as it was then.
-    pub fn commit(mut self, plan: &RestorePlan) -> Result<(), Failure> {
+    pub fn commit(mut self, plan: &RestorePlan) -> Result<Option<PathBuf>, Failure> {
         let env = environment()?;
         let moves = plan.moves.clone();
         let moved = self.open_store()?.write(move |txn| kernel::relocate(txn, &env, &moves));
@@ -184,7 +193,7 @@ impl Restore {
             self.write_config(plan)?;
         }
         match self.scope {
-            RestoreScope::Home => self.commit_home(),
+            RestoreScope::Home => self.commit_home().map(|()| None),
             RestoreScope::Store => self.commit_store(),
         }
     }
@@ -255,19 +264,22 @@ impl Restore {
 
     fn commit_home(&self) -> Result<(), Failure> {
         let (state, config) = (&self.place.state, &self.place.config);
-        let note =
-            Note { from: self.staged.config.clone(), to: config.clone(), staging: self.staging.dir.clone() };
+        let note = Note {
+            from: self.staged.config.clone(),
+            to: config.clone(),
+            aside: None,
+            staging: self.staging.dir.clone(),
+        };
         let path = self.staged.state.join(NOTE);
-        let text = serde_json::to_vec(&note).map_err(|error| io_failure(&path, &error.into()))?;
         let is_inside = config.starts_with(state);
-        let prepared = if is_inside { Ok(()) } else { write_new(&path, &text) };
+        let prepared = if is_inside { Ok(()) } else { note.write(&path) };
         prepared.and_then(|()| sync_tree(&self.staged.state)).map_err(|error| io_failure(&path, &error))?;
         if !is_inside {
             sync_tree(&self.staged.config).map_err(|error| io_failure(&self.staged.config, &error))?;
         }
         self.set_modes()?;
         store::failpoint::reach("restore.prepared");
-        check_vacant(&self.place, self.scope)?;
+        check_vacant(&self.place)?;
         for trace in TRACES {
             clear(&state.join(trace)).map_err(|error| io_failure(state, &error))?;
         }
@@ -282,11 +294,13 @@ impl Restore {
         finish(&self.place)
     }
 
-    fn commit_store(&self) -> Result<(), Failure> {
+    fn commit_store(&self) -> Result<Option<PathBuf>, Failure> {
         sync_tree(&self.staged.state).map_err(|error| io_failure(&self.staging.dir, &error))?;
         self.set_modes()?;
-        check_vacant(&self.place, self.scope)?;
         let state = &self.place.state;
+        private_dir(state)?;
+        // No daemon begins to use the store before it has moved.
+        let _held = hold_store(&self.place)?;
         for name in ["stages", "mounts"] {
             let Ok(copies) = fs::read_dir(self.staged.state.join(name)) else { continue };
             make_dir(&state.join(name)).map_err(|error| io_failure(state, &error))?;
@@ -297,70 +311,108 @@ impl Restore {
                 }
             }
         }
-        let store = self.place.store();
-        let moved = fs::rename(self.staged.store(), &store).and_then(|()| sync_parent(&store));
-        moved.map_err(|error| io_failure(&store, &error))
+        let to = self.place.store();
+        let aside = to.symlink_metadata().is_ok().then(|| store::unused_name(&to, "replaced"));
+        let note = Note { from: self.staged.store(), to, aside, staging: self.staging.dir.clone() };
+        // Each command reads the note, so it comes whole.
+        let (path, unplaced) = (state.join(NOTE), self.staging.dir.join(NOTE));
+        clear(&self.staging.config)
+            .and_then(|()| clear(&unplaced))
+            .and_then(|()| note.write(&unplaced))
+            .and_then(|()| fs::rename(&unplaced, &path))
+            .and_then(|()| sync_parent(&path))
+            .map_err(|error| io_failure(&path, &error))?;
+        store::failpoint::reach("restore.noted");
+        finish(&self.place)?;
+        Ok(note.aside)
     }
 }
 
-/// Completes a restore that was interrupted after its state directory came into place. Without one, this does nothing.
+impl Note {
+    fn write(&self, path: &Path) -> io::Result<()> {
+        write_new(path, &serde_json::to_vec(self)?)
+    }
+
+    /// Moves the present store aside, if this is about the store, and brings the unpacked part into its place.
+    fn make_renames(&self) -> io::Result<()> {
+        self.to.parent().map_or(Ok(()), make_dir)?;
+        if let Some(aside) = self.aside.as_ref().filter(|aside| !is_there(aside) && is_there(&self.to)) {
+            fs::rename(&self.to, aside)?;
+            store::failpoint::reach("restore.moved_aside");
+        }
+        fs::rename(&self.from, &self.to)?;
+        sync_parent(&self.to)
+    }
+
+    /// Moves the store that was there back into its place. Returns whether it is there.
+    fn undo_renames(&self) -> bool {
+        let Some(aside) = &self.aside else { return false };
+        match (is_there(&self.to), is_there(aside)) {
+            (true, false) => true,
+            (false, true) => fs::rename(aside, &self.to).and_then(|()| sync_parent(&self.to)).is_ok(),
+            _ => false,
+        }
+    }
+}
+
+/// Completes a restore that was interrupted between its renames. Without one, this does nothing.
 ///
 /// # Errors
-/// When the configuration cannot come into its place.
+/// When the configuration or the store cannot come into its place. The store that was there is there again then, or
+/// the failure says where it is.
 pub fn finish(place: &Place) -> Result<(), Failure> {
     let path = place.state.join(NOTE);
     // A home that cannot be read is reported by the command that needs it.
     let Ok(text) = fs::read(&path) else { return Ok(()) };
     let note: Note = serde_json::from_slice(&text).map_err(|error| io_failure(&path, &error.into()))?;
-    if note.from.symlink_metadata().is_ok() {
-        let made = note.to.parent().map_or(Ok(()), make_dir);
-        let moved = made.and_then(|()| fs::rename(&note.from, &note.to)).and_then(|()| sync_parent(&note.to));
-        moved.map_err(|error| {
-            io_failure(&note.to, &error).help(format!(
-                "the restored configuration lies in {}; move what is in its place away, and try again",
-                visible_line(&note.from.to_string_lossy())
-            ))
-        })?;
+    if is_there(&note.from)
+        && let Err(error) = note.make_renames()
+    {
+        let failure = io_failure(&note.to, &error);
+        if note.undo_renames() {
+            fs::remove_file(&path).map_err(|error| io_failure(&path, &error))?;
+            return Err(failure.help("the store is as it was, and the backup too"));
+        }
+        let shown = |path: &Path| visible_line(&path.to_string_lossy()).into_owned();
+        let earlier = note.aside.as_ref().map(|aside| format!(", the earlier one in {}", shown(aside)));
+        return Err(failure.help(format!(
+            "the restored part lies in {}{}; move what is in its place away, and try again",
+            shown(&note.from),
+            earlier.unwrap_or_default()
+        )));
     }
     fs::remove_file(&path).and_then(|()| clear(&note.staging)).map_err(|error| io_failure(&path, &error))?;
     sync_parent(&path).map_err(|error| io_failure(&path, &error))
 }
 
-/// Checks that nothing lies where the restored parts go.
-fn check_vacant(place: &Place, scope: RestoreScope) -> Result<(), Failure> {
-    let occupied = |path: &Path| {
-        let shown = path.display().to_string();
-        Failure::new(
-            Exit::Conflict,
-            format!("cannot restore: {} holds something already", visible_line(&shown)),
-        )
-    };
-    match scope {
-        RestoreScope::Home => {
-            for (dir, traces) in [(&place.state, &TRACES[..]), (&place.config, &[])] {
-                let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
-                let is_inner = |name: &std::ffi::OsStr| place.config == dir.join(name) && *dir == place.state;
-                let mut names =
-                    names.filter(|name| !traces.iter().any(|trace| name == trace) && !is_inner(name));
-                if names.next().is_some() || dir.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
-                    return Err(occupied(dir).help(
-                        "name an empty home: `ALMONER_HOME=DIR almoner restore FILE`; for a damaged store alone, \
-                         `almoner restore FILE --store`",
-                    ));
-                }
-            }
-            Ok(())
+/// Checks that nothing lies where a restored home goes.
+fn check_vacant(place: &Place) -> Result<(), Failure> {
+    for (dir, traces) in [(&place.state, &TRACES[..]), (&place.config, &[])] {
+        let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let is_inner = |name: &std::ffi::OsStr| place.config == dir.join(name) && *dir == place.state;
+        let mut names = names.filter(|name| !traces.iter().any(|trace| name == trace) && !is_inner(name));
+        if names.next().is_some() || dir.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+            let shown = dir.display().to_string();
+            return Err(Failure::new(
+                Exit::Conflict,
+                format!("cannot restore: {} holds something already", visible_line(&shown)),
+            )
+            .help(
+                "name an empty home: `ALMONER_HOME=DIR almoner restore FILE`; for a damaged store alone, \
+                 `almoner stop && almoner restore FILE --store`",
+            ));
         }
-        RestoreScope::Store if place.store().symlink_metadata().is_ok() => {
-            let (store, aside) = (place.store(), beside(&place.store(), ".old"));
-            Err(occupied(&store).help(format!(
-                "`almoner stop && mv -T {} {}` moves the store away",
-                passable::shell_word(&store.to_string_lossy()),
-                passable::shell_word(&aside.to_string_lossy())
-            )))
-        }
-        RestoreScope::Store => Ok(()),
     }
+    Ok(())
+}
+
+/// Keeps daemons from the present store, if there is one, for as long as the value lives.
+fn hold_store(place: &Place) -> Result<Option<StoreLock>, Failure> {
+    StoreLock::take(&place.store()).map_err(|error| match error {
+        OpenError::Owned { .. } => Failure::new(Exit::Conflict, "cannot restore: a daemon uses the store")
+            .help("`almoner stop`, then the same command"),
+        error => open_failure(error),
+    })
 }
 
 impl Staging {
@@ -413,6 +465,10 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 fn make_dir(path: &Path) -> io::Result<()> {
@@ -485,4 +541,31 @@ fn io_failure(path: &Path, error: &io::Error) -> Failure {
 
 fn store_failure(fault: kernel::txn::StoreFault) -> Failure {
     Failure::from_error(Exit::Failure, fault).help("take another backup; nothing was restored")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory cannot move into itself, so the second rename fails.
+    #[test]
+    fn store_moves_back_if_the_restored_one_cannot_come() {
+        let home = tempfile::tempdir().unwrap();
+        let place = Place::under(home.path());
+        fs::create_dir_all(place.store()).unwrap();
+        fs::write(place.store().join("kept"), "kept").unwrap();
+        let aside = place.state.join("store.replaced-1");
+        let note = Note {
+            from: place.state.clone(),
+            to: place.store(),
+            aside: Some(aside.clone()),
+            staging: home.path().join("state.restoring"),
+        };
+        note.write(&place.state.join(NOTE)).unwrap();
+        let failure = finish(&place).unwrap_err();
+        assert!(failure.help.starts_with("the store is as it was"), "{failure:?}");
+        assert_eq!(fs::read_to_string(place.store().join("kept")).unwrap(), "kept");
+        assert!(!is_there(&aside));
+        finish(&place).unwrap();
+    }
 }
