@@ -13,12 +13,12 @@ use passable::Untrusted;
 use serde_json::json;
 
 use super::answer_lines::{self, how_to_answer};
+use super::ask_mode::AskMode;
 use super::conversation::{Conversation, UserTurn};
 use super::list_input;
 use super::live_tree::LiveTree;
 use super::pending::interrupted;
 use super::question::Question;
-use crate::cli::OnAsk;
 use crate::client;
 use crate::session::Session;
 use crate::session::earlier_answer::earlier_answer;
@@ -34,31 +34,6 @@ use control::show::{message_view, progress};
 
 /// The maximum number of times in a row that the daemon may go down without an event in between.
 const MAX_RESTARTS: usize = 5;
-
-/// The behaviour of a follower when a run needs a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskMode {
-    /// The person at this terminal is asked.
-    Prompt,
-    /// Somebody answers from elsewhere.
-    Wait,
-    /// The follower denies each approval and declines each question. A card that asks about an outcome is left
-    /// waiting.
-    Deny,
-    /// No person is asked, and the run is left waiting.
-    LeaveWaiting,
-}
-
-impl From<OnAsk> for AskMode {
-    fn from(on_ask: OnAsk) -> AskMode {
-        match on_ask {
-            OnAsk::Prompt if output::can_ask() => AskMode::Prompt,
-            OnAsk::Prompt => AskMode::LeaveWaiting,
-            OnAsk::Wait => AskMode::Wait,
-            OnAsk::Deny => AskMode::Deny,
-        }
-    }
-}
 
 /// The maximum number of looks at a run until no event came meanwhile.
 const MAX_LOOKS: usize = 50;

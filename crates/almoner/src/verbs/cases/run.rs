@@ -11,8 +11,9 @@ use serde_json::Value as Json;
 
 use super::fixtures::Fixtures;
 use super::sandbox::CaseSandbox;
+use crate::follow::ask_mode::AskMode;
 use crate::follow::follow_run;
-use crate::follow::follow_run::{AskMode, EventOutput, FollowOutcome};
+use crate::follow::follow_run::{EventOutput, FollowOutcome};
 use crate::session::Session;
 use crate::session::questions;
 use config::case::{Case, Made, REPLIES};

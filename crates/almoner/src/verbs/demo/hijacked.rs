@@ -11,8 +11,9 @@ use passable::{Untrusted, visible_line};
 
 use super::{bare_loop, folder, heading, read};
 use crate::client::Client;
+use crate::follow::ask_mode::AskMode;
 use crate::follow::follow_run;
-use crate::follow::follow_run::{AskMode, EventOutput, FollowOutcome};
+use crate::follow::follow_run::{EventOutput, FollowOutcome};
 use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
