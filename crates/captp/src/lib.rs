@@ -42,7 +42,9 @@ pub mod netstring;
 mod session;
 mod slot;
 mod tables;
+mod violation;
 
 pub use message::{Body, Message};
-pub use session::{Options, Session, Violation};
+pub use session::{Options, Session};
 pub use slot::{BadSlot, Kind, Slot};
+pub use violation::Violation;

@@ -6,8 +6,8 @@ use passable::{CapData, capdata, smallcaps};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::session::Violation;
 use crate::slot::{Kind, Slot};
+use crate::violation::Violation;
 
 /// A value whose references are slot names.
 pub type Body = passable::Value<Slot>;
