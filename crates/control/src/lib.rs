@@ -26,6 +26,7 @@ mod look;
 pub mod messages;
 pub mod models;
 pub mod narrow;
+mod policy_report;
 pub mod powers;
 pub mod problem;
 pub mod protocol;
