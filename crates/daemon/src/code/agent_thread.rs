@@ -18,6 +18,7 @@ use vat::{End, Event, Host, Order, Report, VatId, Waker};
 use super::code_job;
 use super::code_job::{CodeJob, QueuedCode};
 use super::outcome::{failed, is_fault};
+use super::process_losses::{LossCause, ProcessLosses};
 use super::process_pool::ProcessPool;
 use super::session::{Phase, Session, SessionContext, SessionError, SessionStatus};
 use super::suspended_code::{SuspendedCode, WaitTarget};
@@ -36,14 +37,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum wait for a report of the process. After it, the thread checks whether the daemon ends.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
-
-/// The number of times that a piece of code may lose its process while that code itself is running. Then the code
-/// fails.
-const MAX_ATTEMPTS: u32 = 4;
-
-/// The number of times that a piece of code may lose its process, no matter which code was running. Then the code
-/// fails.
-const MAX_LOSSES: u32 = 50;
 
 /// The pause after a failure of the process or of the store, before the thread ends and its code is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -113,17 +106,6 @@ pub struct AgentThread {
     pub jobs: Receiver<ThreadJob>,
 }
 
-/// The number of times that a piece of code has lost its process since its journal last grew.
-#[derive(Default)]
-struct LossCount {
-    /// The length of the code's journal when the count began.
-    recorded: u64,
-    /// The number of losses while this code itself was running.
-    at_work: u32,
-    /// The number of all losses.
-    all: u32,
-}
-
 /// The state of a running thread.
 struct ThreadState {
     thread: AgentThread,
@@ -131,8 +113,7 @@ struct ThreadState {
     next: VatId,
     sessions: BTreeMap<VatId, Session>,
     by_eval: BTreeMap<FormulaId, VatId>,
-    /// The losses of its process for each piece of code, since the code's journal last grew.
-    losses: BTreeMap<FormulaId, LossCount>,
+    losses: ProcessLosses,
     /// The pieces of code that wait only for promises and people. Each has the start of its wait, and the events that
     /// it waits for.
     suspend_candidates: BTreeMap<FormulaId, (Instant, BTreeSet<WaitTarget>)>,
@@ -155,7 +136,7 @@ impl AgentThread {
             next: 0,
             sessions: BTreeMap::new(),
             by_eval: BTreeMap::new(),
-            losses: BTreeMap::new(),
+            losses: ProcessLosses::default(),
             suspend_candidates: BTreeMap::new(),
             live: VecDeque::new(),
             is_moved: true,
@@ -605,22 +586,18 @@ impl ThreadState {
                 }
                 _ => None,
             };
-            let losses = self.losses.entry(eval).or_default();
-            if session.journal_len() > losses.recorded {
-                *losses = LossCount { recorded: session.journal_len(), ..LossCount::default() };
-            }
-            // If one piece of code caused the end, the loss does not count against the others.
-            if end.culprit.is_none() {
-                losses.all += 1;
-                losses.at_work += u32::from(end.suspect == Some(vat));
-            }
-            let (is_lost, times) = (losses.at_work >= MAX_ATTEMPTS || losses.all >= MAX_LOSSES, losses.all);
+            let cause = match end.culprit {
+                Some(_) => LossCause::Culprit,
+                None if end.suspect == Some(vat) => LossCause::AtWork,
+                None => LossCause::Unknown,
+            };
+            let too_many = self.losses.record(eval, session.journal_len(), cause);
             session.end(RESTART_MESSAGE);
-            match outcome {
-                Some(outcome) => {
+            match (outcome, too_many) {
+                (Some(outcome), _) => {
                     self.settle(&shared, eval, outcome);
                 }
-                None if is_lost => {
+                (None, Some(times)) => {
                     let what = match confinement::fault() {
                         Some(fault) => {
                             format!(
@@ -632,7 +609,7 @@ impl ThreadState {
                     let help = "`almoner doctor` says whether guest code can be confined here";
                     self.settle(&shared, eval, failed("vat/crashed", what, help));
                 }
-                None => again.push((eval, letters)),
+                (None, None) => again.push((eval, letters)),
             }
         }
         drop(shared);

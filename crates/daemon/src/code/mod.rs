@@ -10,6 +10,7 @@ mod agent_thread;
 mod code_job;
 mod heap_references;
 mod outcome;
+mod process_losses;
 mod process_pool;
 mod session;
 mod suspended_code;
