@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use serde_json::Value as Json;
 
+use crate::ports::free_port;
 use crate::test_home::{CLERK, Said, TestHome};
 
 /// The words of prompts, documents, arguments and people, and a value of the vault. No receiver gets any of them.
@@ -258,10 +259,6 @@ fn tool(path: &str) -> PathBuf {
     let tool = std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from).join(path);
     assert!(tool.exists(), "{} is missing: `cargo xtask tools` installs it", tool.display());
     tool
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Returns the attributes of a span, a record or a resource.

@@ -85,6 +85,7 @@ mod oauth;
 mod origin;
 mod places;
 mod policy;
+mod ports;
 mod private;
 mod programs;
 mod protected_files;

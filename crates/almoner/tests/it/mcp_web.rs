@@ -435,7 +435,7 @@ fn real_web_server_can_be_called() {
     assert!(program.exists(), "{} is not there: `cargo xtask tools` installs it", program.display());
     // The port was free a moment ago. If another process takes it meanwhile, this test fails, and nothing worse
     // happens.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::ports::free_port();
     let mut command = std::process::Command::new(program);
     command.arg("streamableHttp").env("PORT", port.to_string());
     let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Returns a file under the directory of test tools: `test-tools` in the target directory, unless
@@ -15,6 +16,15 @@ pub(crate) fn tool(path: &str) -> PathBuf {
     tool
 }
 
+/// Returns a port on which nothing listens. It lies below the ports that the system hands out, so that no test which asks
+/// the system for a port gets it meanwhile.
+pub(crate) fn free_port() -> u16 {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(7).wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+    let ports = (0..10_000).map(|step| 20_000 + u16::try_from(first.wrapping_add(step) % 10_000).unwrap());
+    ports.into_iter().find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
 /// A running program, ended with the test.
 pub(crate) struct Running {
     child: Child,
@@ -24,7 +34,7 @@ pub(crate) struct Running {
 impl Running {
     /// Starts a server, given the port to listen on, and waits until it listens.
     pub(crate) fn start(command: impl FnOnce(u16) -> Command) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let mut child =
             command(port).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());

@@ -1,7 +1,5 @@
 //! Models that are not there, scripts that end early, weights that are not whole.
 
-use std::net::TcpListener;
-
 use super::{RunFixture, check, namespace, runs};
 
 /// Where the local model's weights lie, and how many bytes they have.
@@ -136,7 +134,7 @@ fn unreachable_hub_is_an_error_without_fallback() {
     // The right size, the wrong bytes: it is set aside, never thrown away.
     let weights = dir.join(WEIGHTS.0);
     std::fs::File::create(&weights).unwrap().set_len(WEIGHTS.1).unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::ports::free_port();
     let hub = format!("http://127.0.0.1:{port}");
     desk.refused(
         &["models", "pull", "--yes", "--hub", &hub],

@@ -2,8 +2,6 @@
 //!
 //! The run stalls, keeps its state, and goes on when the server is well again.
 
-use std::net::TcpListener;
-
 use serde_json::{Value, json};
 
 use super::server::{Answer, Server, calls, events, raw_events, says, status};
@@ -170,7 +168,7 @@ fn model_without_tools_or_system_role_is_served_or_named() {
 fn unreachable_server_stalls_the_run() {
     let desk = RunFixture::new();
     // A port that was free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::ports::free_port();
     let model = format!("compat:http://127.0.0.1:{port}/v1#m");
     let said = run(&desk, &["hello.worker"], &model);
     check(&said, &["run"], 1, &["r3 stalled", "cannot reach", &port.to_string()], "check the network");

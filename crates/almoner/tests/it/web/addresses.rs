@@ -119,7 +119,7 @@ fn form_address_redirects_to_its_page() {
 fn web_settings_take_effect_at_the_next_open() {
     let home = TestHome::new();
     let before = Door::of(&home, "/");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = crate::ports::free_port();
     let config = home.root().join("config/config.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
     std::fs::write(&config, format!("[web]\nport = {free}\n")).unwrap();
