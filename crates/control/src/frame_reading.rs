@@ -83,8 +83,28 @@ fn parse<T: DeserializeOwned>(text: &str, frame: &str) -> Result<T, Failure> {
             Some(field) => Problem::MissingField { field: Untrusted::new(field) },
             None => Problem::WrongField,
         };
-        refusal(frame, &message, problem)
+        refusal(frame, &without_type_names(&message), problem)
     })
+}
+
+/// The beginnings of the words by which serde tells which type it expected.
+const TYPE_WORDS: &[&str] = &[
+    "struct ",
+    "tuple struct ",
+    "newtype struct ",
+    "enum ",
+    "adjacently tagged enum ",
+    "internally tagged enum ",
+];
+
+/// Returns serde's message without the names of types of this program. They tell a writer of clients nothing.
+fn without_type_names(message: &str) -> String {
+    let Some((found, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    if !TYPE_WORDS.iter().any(|words| expected.starts_with(words)) {
+        return message.to_owned();
+    }
+    let at = expected.rfind(" at line ").map_or("", |at| &expected[at..]);
+    format!("{found}, expected another form{at}")
 }
 
 /// Returns the failure as one about an unknown request, if the request is one.
@@ -175,10 +195,20 @@ mod tests {
     #[test]
     fn frame_of_another_type_is_refused_in_plain_words() {
         let request = read_request(b"[]", &SERVED[0]).unwrap_err();
-        let message = request.message.raw();
-        assert!(message.contains("expected an object with `request`"), "{message}");
-        for message in [message, read_hello(b"[]").map(|_| ()).unwrap_err().message.raw()] {
-            assert!(!message.contains("struct"), "{message}");
+        assert!(request.message.raw().contains("expected an object with `request`"), "{request}");
+        let hello = read_hello(b"[]").map(|_| ()).unwrap_err();
+        let nested = [
+            r#"{"request":"run","text":"x","worker":[],"spec":{}}"#,
+            r#"{"request":"run","text":"x","worker":{"name":"n","source":""},"spec":{"model":"scripted:a"}}"#,
+            r#"{"request":"run","text":"x","worker":{"name":"n","source":""},"spec":{"shape":1}}"#,
+            r#"{"request":"look","look":7}"#,
+            r#"{"request":"act","act":"x"}"#,
+        ];
+        let nested = nested.map(|frame| read_request(frame.as_bytes(), &SERVED[0]).unwrap_err());
+        for failure in [request, hello].into_iter().chain(nested) {
+            let message = failure.message.raw();
+            let names_type = ["struct", "enum", "ModelChoice"].iter().any(|word| message.contains(word));
+            assert!(!names_type, "{message}");
         }
     }
 
