@@ -90,6 +90,12 @@ impl Site {
         self.keyring.is_some()
     }
 
+    /// Returns whether there is a vault, open or not.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.vault().symlink_metadata().is_ok()
+    }
+
     /// Returns the protection of the vault's key, or `None` if there is no vault yet. A key that needs no passphrase is
     /// tried: the vault does not say where its key is, and a backup leaves the key out.
     ///

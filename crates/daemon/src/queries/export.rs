@@ -34,11 +34,8 @@ pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>
 
 /// Returns the values of the vault. While the vault is locked, they are unknown, so nothing can be exported.
 pub(super) fn vault_values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
-    match daemon.vault.state() {
-        Ok((Some(_), true)) => Err(vault::failure(daemon.vault.reason_closed())),
-        Ok(_) => Ok(daemon.secrets()),
-        Err(error) => Err(vault::failure(error)),
-    }
+    daemon.vault.reopen().map_err(vault::failure)?;
+    Ok(daemon.secrets())
 }
 
 fn redact(secrets: &Secrets, row: &mut Value) {

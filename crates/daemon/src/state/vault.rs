@@ -1,7 +1,7 @@
 //! The daemon's vault. It is opened once, gives values to those who may have them, and is listed without values.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kernel::formula::Formula;
 use kernel::{query, table};
@@ -32,6 +32,8 @@ pub type KeyCopy = (&'static str, Zeroizing<Vec<u8>>);
 pub struct DaemonVault {
     site: Site,
     open: Mutex<Option<Vault>>,
+    /// Takes the scanner for the values of a vault, before the vault counts as open.
+    on_open: OnceLock<Box<dyn Fn(Secrets) + Send + Sync>>,
 }
 
 impl DaemonVault {
@@ -40,7 +42,33 @@ impl DaemonVault {
         let keyring =
             keyring_program().map(|program| Arc::new(SecretTool::new(&program, state)) as Arc<dyn Keyring>);
         let site = Site::new(state, keyring).with_step(|| store::failpoint::reach("vault.step"));
-        DaemonVault { site, open: Mutex::default() }
+        DaemonVault { site, open: Mutex::default(), on_open: OnceLock::new() }
+    }
+
+    /// Keeps an opened vault. Its values are redacted before any of them can be used.
+    fn keep<'v>(&self, open: &'v mut Option<Vault>, vault: Vault) -> &'v mut Vault {
+        if let Some(on_open) = self.on_open.get() {
+            on_open(scanner(Some(&vault)));
+        }
+        open.insert(vault)
+    }
+
+    /// Opens the vault if that needs no passphrase and it is not open yet. The user may have brought back its key, or opened
+    /// the keyring, since the daemon began.
+    ///
+    /// # Errors
+    /// The reason why there is a vault that is not open.
+    pub fn reopen(&self) -> Result<(), VaultError> {
+        self.reopen_locked(&mut self.lock())
+    }
+
+    fn reopen_locked(&self, open: &mut Option<Vault>) -> Result<(), VaultError> {
+        if open.is_none()
+            && let Some(vault) = self.site.open(None)?
+        {
+            self.keep(open, vault);
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Vault>> {
@@ -52,15 +80,10 @@ impl DaemonVault {
     /// # Errors
     /// When the vault is locked or damaged, or its key is missing. The daemon works without the vault then, and
     /// reports this.
-    pub fn begin(&self) -> Result<Secrets, VaultError> {
+    fn begin(&self) -> Result<Secrets, VaultError> {
         let mut open = self.lock();
-        match self.site.open(None) {
-            Ok(vault) => {
-                *open = vault;
-                Ok(scanner(open.as_ref()))
-            }
-            Err(error) => Err(error),
-        }
+        self.reopen_locked(&mut open)?;
+        Ok(scanner(open.as_ref()))
     }
 
     /// Returns the key of the vault, and the key of an older version if there is one, each with the name of its file.
@@ -77,7 +100,7 @@ impl DaemonVault {
 
     /// Returns the reason why the vault is not open: it needs a passphrase, its key is missing, or it is damaged.
     pub fn reason_closed(&self) -> VaultError {
-        self.site.open(None).err().unwrap_or(VaultError::Locked)
+        self.reopen().err().unwrap_or(VaultError::Locked)
     }
 
     /// Returns the value of a secret for a program, if a user has named the secret for it. A secret for servers is
@@ -93,10 +116,8 @@ impl DaemonVault {
 
     fn entry<'v>(&self, open: &'v Option<Vault>, name: &str) -> Result<&'v vault::Entry, SecretDenied> {
         let Some(vault) = open else {
-            return Err(match self.site.protection() {
-                Ok(None) => SecretDenied::Missing,
-                _ => SecretDenied::Locked,
-            });
+            // The keyring is not asked here: a run would make it ask its user, again and again.
+            return Err(if self.site.exists() { SecretDenied::Locked } else { SecretDenied::Missing });
         };
         vault.get(name).ok_or(SecretDenied::Missing)
     }
@@ -154,7 +175,7 @@ impl DaemonVault {
                     .map_err(failure)?,
                 None => self.site.create(ProtectionChoice::File).map_err(failure)?,
             };
-            *open = Some(vault);
+            return Ok(self.keep(open, vault));
         }
         open.as_mut().ok_or_else(|| failure(VaultError::Locked))
     }
@@ -181,10 +202,7 @@ impl DaemonVault {
     pub fn login(&self, server: &str) -> Result<Option<Login>, SecretDenied> {
         let open = self.lock();
         let Some(vault) = &*open else {
-            return match self.site.protection() {
-                Ok(None) => Ok(None),
-                _ => Err(SecretDenied::Locked),
-            };
+            return if self.site.exists() { Err(SecretDenied::Locked) } else { Ok(None) };
         };
         Ok(vault.logins().find(|(own, _)| *own == server).map(|(_, login)| login.clone()))
     }
@@ -195,12 +213,12 @@ impl DaemonVault {
     /// When the vault is locked.
     pub fn logins(&self) -> Result<Vec<(String, Login)>, SecretDenied> {
         let open = self.lock();
-        match (&*open, self.site.protection()) {
-            (Some(vault), _) => {
+        match &*open {
+            Some(vault) => {
                 Ok(vault.logins().map(|(server, login)| (server.to_owned(), login.clone())).collect())
             }
-            (None, Ok(None)) => Ok(vec![]),
-            (None, _) => Err(SecretDenied::Locked),
+            None if self.site.exists() => Err(SecretDenied::Locked),
+            None => Ok(vec![]),
         }
     }
 
@@ -260,6 +278,14 @@ fn scanner(vault: Option<&Vault>) -> Secrets {
 /// Opens the vault when the daemon starts. If the vault cannot be read, its values cannot be redacted, and the gates
 /// report this.
 pub fn open_at_start(daemon: &HostDaemon) {
+    let shared = daemon.shared();
+    let on_open = move |secrets| {
+        if let Some(daemon) = shared.upgrade() {
+            daemon.change_rules(|rules| rules.secrets = Arc::new(secrets));
+        }
+    };
+    // The daemon starts once, so no other function is there.
+    let _ = daemon.vault.on_open.set(Box::new(on_open));
     let secrets = daemon.vault.begin().unwrap_or_else(|_| Secrets::locked());
     daemon.change_rules(|rules| rules.secrets = Arc::new(secrets));
 }
@@ -272,28 +298,32 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
     let keeper = &daemon.vault;
     let mut open = keeper.lock();
     let told = |e: VaultError| failure(e);
-    if open.is_none() {
-        // The user may have brought back the key, or opened the keyring, since the daemon began.
-        *open = match keeper.site.open(None) {
-            Err(VaultError::Locked | VaultError::NoKey { .. }) => None,
-            opened => opened.map_err(told)?,
-        };
+    let closed = match keeper.reopen_locked(&mut open) {
+        Ok(()) => None,
+        Err(VaultError::Locked) => Some(Protection::Passphrase),
+        Err(VaultError::NoKey { .. }) => Some(Protection::KeyMissing),
+        Err(error) => return Err(told(error)),
+    };
+    match (&act, closed) {
+        (SecretAct::List | SecretAct::Unlock { .. }, _) | (_, None) => {}
+        (SecretAct::Create { .. }, Some(Protection::Passphrase)) => {}
+        (_, Some(Protection::KeyMissing)) => return Err(failure(keeper.site.key_missing())),
+        (_, Some(_)) => return Err(failure(VaultError::Locked)),
     }
     match act {
         SecretAct::List => {}
         SecretAct::Create { key } => {
-            let protection = keeper.site.protection().map_err(told)?;
-            if protection == Some(Protection::KeyMissing) {
-                return Err(failure(keeper.site.key_missing()));
-            }
-            if protection.is_some() {
+            if open.is_some() || closed.is_some() {
                 return Err(Failure::new(Exit::Conflict, "there is a vault already")
                     .help("`almoner secret rotate --key` changes how its key is protected"));
             }
-            *open = Some(with_vault(&key, |key| keeper.site.create(key)).map_err(told)?);
+            let vault = with_vault(&key, |key| keeper.site.create(key)).map_err(told)?;
+            keeper.keep(&mut open, vault);
         }
         SecretAct::Unlock { passphrase } => {
-            *open = keeper.site.open(Some(&passphrase)).map_err(told)?;
+            if let Some(vault) = keeper.site.open(Some(&passphrase)).map_err(told)? {
+                keeper.keep(&mut open, vault);
+            }
         }
         SecretAct::Set { name, value, origins, only } => {
             let vault = keeper.open_or_create(&mut open)?;
@@ -333,10 +363,7 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
             with_vault(&key, |key| vault.rotate_key(key)).map_err(told)?;
         }
     }
-    let protection = match &*open {
-        Some(vault) => Some(vault.protection()),
-        None => keeper.site.protection().map_err(told)?,
-    };
+    let protection = open.as_ref().map(Vault::protection).or(closed);
     let scanner = match (&*open, protection) {
         (None, Some(_)) => Secrets::locked(),
         (vault, _) => scanner(vault.as_ref()),
