@@ -29,7 +29,7 @@ pub struct RestoreArgs {
     /// A directory that lies elsewhere now (again for more)
     #[arg(long, value_name = "OLD=NEW")]
     pub map: Vec<String>,
-    /// Only the store; the present one is kept beside it
+    /// Restore the store alone, and keep the present one beside it
     #[arg(long, conflicts_with = "map")]
     pub store: bool,
     /// Do not ask after the card

@@ -26,7 +26,7 @@ pub enum PolicyVerb {
     },
     /// Check a policy file, and try its examples
     Check {
-        /// The file; without it, the one that is in force
+        /// Check this file instead of the one that is in force
         #[arg(value_name = "FILE")]
         file: Option<std::path::PathBuf>,
         /// Check it as the file of a project, which may only forbid and ask

@@ -1,7 +1,7 @@
 //! A daemon of one build ends at its next step when a client of another build comes, and nothing is lost.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -148,14 +148,19 @@ fn handover_is_forgotten_after_a_while() {
 fn clients_that_come_at_once_share_one_replacement() {
     let home = TestHome::new();
     assert_eq!(daemon(&home, "0.1.0").0, "0.1.0");
-    let clients: Vec<_> =
-        (0..4).map(|_| of_build(&home, "0.2.0", &["status", "--json"]).spawn().unwrap()).collect();
+    let start = || {
+        let mut client = of_build(&home, "0.2.0", &["status", "--json"]);
+        client.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let clients: Vec<_> = (0..4).map(|_| start()).collect();
     let ended: Vec<Said> =
         clients.into_iter().map(|client| Said::of(client.wait_with_output().unwrap())).collect();
+    let (build, process) = daemon(&home, "0.2.0");
+    assert_eq!(build, "0.2.0");
     for said in ended {
-        assert_eq!(said.code, 0, "{}", said.err);
+        let status = said.expect(0).json();
+        assert_eq!((&status["build"], &status["pid"]), (&json!("0.2.0"), &json!(process)), "{status}");
     }
-    assert_eq!(daemon(&home, "0.2.0").0, "0.2.0");
 }
 
 /// A daemon that another command stops between the greeting and the first request loses no command.

@@ -130,10 +130,17 @@ fn text(program: &Path, variables: &[(&str, OsString)]) -> Result<String, Failur
     for (name, value) in variables {
         environment += &format!("Environment=\"{name}={}\"\n", quoted(&value.to_string_lossy())?);
     }
-    let program = quoted(&program.to_string_lossy())?;
+    let program = program.to_string_lossy();
+    if program.contains(['"', '\'', '\\']) {
+        let shown = passable::visible_line(&program);
+        let what =
+            format!("cannot write {shown} into a unit: systemd takes no quotation mark or backslash there");
+        return Err(Failure::new(Exit::Invalid, what).help("move the program, or start it through a link"));
+    }
+    let program = quoted(&program)?;
     let restart = Exit::Replaced as i32;
-    // The daemon ends its programs itself, so only it gets the first signal. It tries again if another daemon has the
-    // store, since that one ends when it is idle. A large store is examined after a crash, which takes its time.
+    // The daemon ends its programs itself, so only it gets the first signal. It waits while another daemon has
+    // the store, since that one ends when it is idle. A large store is examined after a crash, which takes its time.
     let rest = format!(
         "# `almoner service install` writes this file. `systemctl --user edit` adds settings of yours beside it.\n\
          [Unit]\n\
@@ -223,10 +230,12 @@ mod tests {
 
     #[test]
     fn special_characters_of_paths_are_escaped() {
-        let unit = text(Path::new("/a \"b\"/50%/$c\\d"), &[("ALMONER_HOME", "/50%/$x".into())]).unwrap();
-        assert!(unit.contains(r#"ExecStart="/a \"b\"/50%%/$c\\d" daemon"#), "{unit}");
-        assert!(unit.contains(r#"Environment="ALMONER_HOME=/50%%/$x""#), "{unit}");
-        assert!(text(Path::new("/a\nb"), &[]).is_err());
+        let unit = text(Path::new("/a b/50%/$c"), &[("ALMONER_HOME", "/50%/$x\\\"y\"".into())]).unwrap();
+        assert!(unit.contains(r#"ExecStart="/a b/50%%/$c" daemon"#), "{unit}");
+        assert!(unit.contains(r#"Environment="ALMONER_HOME=/50%%/$x\\\"y\"""#), "{unit}");
+        for path in ["/a\nb", "/a\"b", "/a'b", "/a\\b"] {
+            assert!(text(Path::new(path), &[]).is_err(), "{path}");
+        }
     }
 
     #[test]
