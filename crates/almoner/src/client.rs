@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use config::file_view::file_view;
 use config::place::{self, Place, SocketPath};
+use config::place_lock::PlaceLock;
 use config::vendor_keys;
 use config::{build, handover};
 use control::ask::unexpected;
@@ -105,7 +106,7 @@ impl Client {
             Greeting::Welcome(_) | Greeting::Refused(_) => {}
         }
         // Another client may be replacing this daemon. A request to it would be lost when it ends.
-        let turn = handover::take_turn(place, END_TIMEOUT + SERVICE_TIMEOUT);
+        let turn = PlaceLock::Handover.take(place, END_TIMEOUT + SERVICE_TIMEOUT);
         let client = match Client::greet(place)? {
             Greeting::Absent => None,
             Greeting::Welcome(client) => client.or_replacement(place)?,

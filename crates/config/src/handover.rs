@@ -8,13 +8,10 @@
 //!
 //! So after at most two handovers the daemon stays, and it has the newest version.
 
-use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::place::{Place, private_dir};
@@ -23,9 +20,6 @@ use control::exit::{Exit, Failure};
 
 /// The time for which a handover counts.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(600);
-
-/// The time between two tries to have the turn for a handover.
-const TURN_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The build of a daemon that does not tell it.
 pub const UNKNOWN_BUILD: &str = "unknown";
@@ -56,21 +50,6 @@ pub fn begin(place: &Place, daemon: &str) -> Result<bool, Failure> {
     }
     all.push(Handover { from: daemon.to_owned(), to: own, at_ms: now });
     write(place, &all).map(|()| true)
-}
-
-/// Waits until no other client of this place replaces a daemon, and keeps the others waiting while the file lives.
-/// Returns `None` when the time is over, or when the place takes no file: a handover goes on without its turn.
-pub fn take_turn(place: &Place, timeout: Duration) -> Option<File> {
-    private_dir(&place.runtime).ok()?;
-    let path = place.runtime.join("handovers.lock");
-    let lock = File::options().create(true).append(true).mode(0o600).open(path).ok()?;
-    for _ in 0..=timeout.as_millis() / TURN_INTERVAL.as_millis() {
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            return Some(lock);
-        }
-        std::thread::sleep(TURN_INTERVAL);
-    }
-    None
 }
 
 /// Records the build of the daemon that serves a place now, for clients that it cannot greet.

@@ -20,6 +20,7 @@ pub mod mcp_file;
 pub mod model_choice;
 pub mod network_source;
 pub mod place;
+pub mod place_lock;
 pub mod policy_file;
 pub mod private_dir;
 pub mod quota;

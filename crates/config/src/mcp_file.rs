@@ -15,7 +15,7 @@ use crate::{managed, settings};
 use control::exit::{Exit, Failure};
 
 /// The name of the file in the user's configuration directory.
-const FILE: &str = "mcp.json";
+pub const FILE: &str = "mcp.json";
 
 /// The largest file that is read, in bytes. Settings have the same limit.
 const MAX_FILE_BYTES: u64 = 64 << 10;

@@ -68,3 +68,15 @@ pub struct PolicyRow {
     /// The reason for the policy.
     pub reason: Option<Untrusted>,
 }
+
+impl PolicyRow {
+    /// Returns one word for what the policy does with the calls that it covers.
+    pub fn verb(&self) -> &'static str {
+        match (self.forbids, self.invariant) {
+            _ if self.asks => "asks",
+            (true, true) => "never",
+            (true, false) => "forbids",
+            (false, _) => "permits",
+        }
+    }
+}

@@ -153,9 +153,10 @@ impl StoreLock {
     /// Takes the lock of the store in a directory. Returns `None` if there is no such directory.
     ///
     /// # Errors
-    /// When another process uses the store, or its lock file cannot be opened.
+    /// When another process uses the store, it is no directory of this user, or its lock file cannot be opened.
     pub fn take(dir: &Path) -> Result<Option<StoreLock>, OpenError> {
-        let lock = dir.is_dir().then(|| lock(dir)).transpose()?;
+        let is_there = examine(dir, PartKind::Dir)?.is_some();
+        let lock = is_there.then(|| lock(dir)).transpose()?;
         Ok(lock.map(StoreLock))
     }
 }

@@ -144,6 +144,7 @@ const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
     ("crates/config/src/mcp_file.rs", &[Files], "keeps the servers of tools that the user has written down"),
     ("crates/config/src/model_choice.rs", &[Files], "looks whether the weights of a local model are there"),
     ("crates/config/src/place.rs", &[Files, Processes], "finds the user's directories, and looks whose the home is"),
+    ("crates/config/src/place_lock.rs", &[Files], "lets one process of a place at a time replace a daemon or move a store"),
     ("crates/config/src/policy_file.rs", &[Files], "reads policy files"),
     ("crates/config/src/private_dir.rs", &[Files, Processes], "makes the user's directories, and looks whose they are"),
     ("crates/config/src/settings/mod.rs", &[Files, Processes, Clocks], "reads settings, and looks whose they are"),

@@ -157,15 +157,9 @@ fn of_project(worker: &str, endowment: &Endowment) -> Option<Untrusted> {
 fn list(policies: &[PolicyRow], examples: usize) -> String {
     let mut text = String::new();
     for policy in policies {
-        let verb = match (policy.forbids, policy.invariant) {
-            _ if policy.asks => "asks",
-            (true, true) => "never",
-            (true, false) => "forbids",
-            (false, _) => "permits",
-        };
         let reason =
             policy.reason.as_ref().map(|reason| reason.visible_line().into_owned()).unwrap_or_default();
-        text += format!("  {verb:<8} {:<24} {reason}", policy.name).trim_end();
+        text += format!("  {:<8} {:<24} {reason}", policy.verb(), policy.name).trim_end();
         text.push('\n');
     }
     text + &format!("{} as they must be\n", policy_file::counted(policies.len(), examples))

@@ -218,6 +218,38 @@ fn killed_restore_of_the_store_loses_neither_store() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Another user could have made the state directory, and a note in it.
+#[test]
+fn note_of_a_restore_with_other_paths_is_refused() {
+    let home = TestHome::new();
+    home.almoner(&["stop"]).expect(0);
+    home.write("papers/kept.txt", "kept");
+    home.write("note.json", "{}");
+    let kept = home.path("papers/kept.txt");
+    let (state, papers) = (home.root().join("state"), kept.parent().unwrap().to_owned());
+    let note = |from: &Path, to: &Path, aside: Option<&Path>, staging: &Path| {
+        serde_json::json!({ "from": from, "to": to, "aside": aside, "staging": staging }).to_string()
+    };
+    let staging = home.root().join("state.restoring");
+    let staged = staging.join("state/store");
+    std::fs::create_dir_all(&state).unwrap();
+    for text in [
+        note(&papers, &home.path("other"), None, &staging),
+        note(&staged, &state.join("store"), None, &papers),
+        note(&staged, &state.join("store"), Some(&home.path("aside")), &staging),
+        note(&staged, &home.path("other"), None, &staging),
+        "{".to_owned(),
+    ] {
+        std::fs::write(state.join("restore.json"), &text).unwrap();
+        let said = home.almoner(&["runs"]).expect(5);
+        assert!(said.err.contains("cannot complete the restore of "), "{text}: {said:?}");
+        assert!(kept.exists() && !home.path("other").exists() && !home.path("aside").exists(), "{text}");
+    }
+    std::fs::remove_file(state.join("restore.json")).unwrap();
+    std::os::unix::fs::symlink(home.path("note.json"), state.join("restore.json")).unwrap();
+    assert_ne!(home.almoner(&["runs"]).code, 0);
+}
+
 /// The commands that list or look something up in the store.
 const LISTINGS: &[&[&str]] = &[
     &["runs"],

@@ -112,9 +112,9 @@ fn moved_home_goes_on_where_the_old_one_was() {
         "is there; g1 `out`".to_owned(),
         "1 staged copy, inside of the home".to_owned(),
         "waiting for you: 2 messages".to_owned(),
-        format!("tool servers that it may start or ask\n  foreign  {from}/tell --now; with network"),
-        format!("starts for each notification: {from}/tell {{text}}"),
-        "policies\n  1 policy, 1 example".to_owned(),
+        format!("tool servers that it may start or ask\n  “foreign”  {to}/tell --now; with network"),
+        format!("starts for each notification: {to}/tell {{text}}"),
+        "policies\n  forbids  “never”\n  1 policy, 1 example".to_owned(),
         format!("line 3: command = [\"{from}/tell\", \"{{text}}\"]"),
         format!("now: command = [\"{to}/tell\", \"{{text}}\"]"),
         format!("{from}/almoner.toml  →  {to}/almoner.toml"),
@@ -190,7 +190,13 @@ fn backup_without_the_key_keeps_secrets_closed() {
     }
     assert!(new.almoner(&["doctor", "daemon"]).out.contains("✗ vault"));
     // The daemon need not begin again to find the key.
+    new.write("told.worker", format!("---\n---\nSay {VALUE}.\n"));
+    new.write("told.json", r#"[{"turns": [{"text": "done"}]}]"#);
+    new.almoner(&["run", "told.worker", "-m", "scripted:told.json"]);
     fs::copy(&key, &own).unwrap();
+    // The first command that needs the vault opens it, and its values are redacted from then on.
+    let exported = new.almoner(&["export", "last"]).expect(0).out;
+    assert!(exported.contains("\"Say ") && !exported.contains(VALUE), "{exported}");
     new.almoner(&["unlock"]).expect(0);
     assert!(new.almoner(&["doctor", "daemon"]).out.contains("✓ vault"));
     new.almoner(&["resume"]);
@@ -269,7 +275,7 @@ fn damaged_and_hostile_archives_are_refused() {
     let later =
         String::from_utf8(header.clone()).unwrap().replace("\"almoner_backup\": 1", "\"almoner_backup\": 99");
     let state = format!("\"state\": {}", Json::from(old.root().join("state").to_str().unwrap()));
-    for (name, path) in [("root", "/"), ("nowhere", ""), ("up", "/a/../b")] {
+    for (name, path) in [("root", "/"), ("nowhere", ""), ("up", "/a/../b"), ("control", "/a\\u0001b")] {
         let header = String::from_utf8(header.clone()).unwrap();
         assert!(header.contains(&state), "{header}");
         let header = header.replace(&state, &format!("\"state\": \"{path}\""));
@@ -282,7 +288,7 @@ fn damaged_and_hostile_archives_are_refused() {
     for (names, code, words) in [
         (vec!["text", "empty", "foreign"], 6, "it is no backup of Almoner"),
         (vec!["cut", "changed", "noindex"], 6, "it is damaged"),
-        (vec!["root", "nowhere", "up"], 6, "it names no directory of a home"),
+        (vec!["root", "nowhere", "up", "control"], 6, "it names no directory of a home"),
         (vec!["later"], 1, "a later build made it"),
         (vec!["missing"], 4, "No such file"),
         (

@@ -188,6 +188,18 @@ fn systemd_accepts_the_unit() {
     };
     let said = verify();
     assert!(said.code == 0 && said.err.trim().is_empty(), "{}", said.err);
+    // Also where the path of the program has characters that mean something to systemd. It looks for the program.
+    let program = machine.home.path("a $HOME 50%/almoner");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_almoner"), &program).unwrap();
+    let mut command = Command::new(&program);
+    command.args(["service", "install", "--print"]).env("XDG_CONFIG_HOME", machine.home.path("config"));
+    let strange = Said::of(command.env("ALMONER_HOME", machine.home.root()).output().unwrap()).expect(0).out;
+    fs::write(&file, &strange).unwrap();
+    let said = verify();
+    assert!(said.code == 0 && said.err.trim().is_empty(), "{}", said.err);
+    fs::write(&file, strange.replace("50%%", "51%%")).unwrap();
+    assert!(verify().err.contains("is not executable"));
     // The parser finds what is wrong.
     fs::write(&file, text.replace("Type=notify", "Type=noted").replace("daemon\n", "daemon\nBogus=1\n"))
         .unwrap();
@@ -269,10 +281,40 @@ fn service_waits_for_the_daemon_that_a_command_started() {
     let service = Service::start(&home, env!("CARGO_PKG_VERSION"));
     let first = service.message();
     assert!(first.starts_with("READY=1\nSTATUS=waits until "), "{first}");
+    for _ in 0..2 {
+        service.until("WATCHDOG=1");
+    }
     home.almoner(&["stop"]).expect(0);
     service.until("STATUS=serving ");
     home.almoner(&["stop"]).expect(0);
     assert_eq!(service.end(), Some(0));
+}
+
+/// The service looks at the store again and again, without a command that would complete the restore first.
+#[test]
+fn waiting_service_completes_a_killed_restore() {
+    let home = TestHome::new();
+    home.almoner(&["mkdir", "kept"]).expect(0);
+    home.almoner(&["backup", "home.tar.gz"]).expect(0);
+    for point in ["restore.noted", "restore.moved_aside"] {
+        home.almoner(&["mkdir", "later"]).expect(0);
+        let service = Service::start(&home, env!("CARGO_PKG_VERSION"));
+        service.until("STATUS=waits until ");
+        let signal = |signal| {
+            rustix::process::kill_process(rustix::process::Pid::from_child(&service.daemon), signal).unwrap();
+        };
+        signal(rustix::process::Signal::STOP);
+        home.almoner(&["stop"]).expect(0);
+        let mut restore = home.command(&["restore", "home.tar.gz", "--store", "--yes"]);
+        let killed = restore.env("FAILPOINTS", format!("{point}=return")).output().unwrap();
+        assert_eq!(Said::of(killed).code, 128 + 9, "{point}");
+        signal(rustix::process::Signal::CONT);
+        service.until("STATUS=serving ");
+        let names = home.almoner(&["list"]).expect(0).out;
+        assert!(names.contains("kept") && !names.contains("later"), "{point}: {names}");
+        home.almoner(&["stop"]).expect(0);
+        assert_eq!(service.end(), Some(0));
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::connections::Server;
 use super::control_socket;
 use super::service_manager::ServiceManager;
 use super::services::Services;
+use crate::home_backup;
 use crate::maintenance::collector::Collector;
 use crate::maintenance::timers::run_timers;
 use crate::state::daemon::{HostDaemon, environment};
@@ -34,7 +35,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The interval at which a service looks whether the daemon that a command started has ended.
-const TURN_INTERVAL: Duration = Duration::from_millis(500);
+const STORE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The options with which the daemon was started.
 #[derive(Clone, Copy, Debug)]
@@ -66,9 +67,9 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
             // A command may have started a daemon before the service manager started this one.
             (Err(failure), Some(manager)) if failure.exit == Exit::Conflict && !manner.on_demand => {
                 manager.begin_round();
-                manager.waiting();
+                manager.wait_for_store();
                 ServiceManager::start_watchdog(manager);
-                std::thread::sleep(TURN_INTERVAL);
+                std::thread::sleep(STORE_INTERVAL);
                 if signals.pending().next().is_some() {
                     return Ok(Exit::Ok);
                 }
@@ -230,8 +231,12 @@ fn open(
     // This check comes before any change of permissions, so that a store of another build is left unchanged.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
+    // A restore that moves the present store aside must not find an empty one in its place.
+    let lock = home_backup::lock_renames(place)?;
+    home_backup::finish_locked(place)?;
     caps::set_write_step(|| store::failpoint::reach("write.step"));
     let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
+    drop(lock);
     if let Some(migration) = store.migration() {
         log::line(&format!(
             "the store was migrated from version {} to version {}; {} holds its rows as they were",

@@ -19,6 +19,8 @@ pub struct ServiceManager {
     round: Mutex<Instant>,
     /// Passed once the thread that says that the daemon is alive runs.
     watchdog: Once,
+    /// Passed once the service manager knows that the daemon waits for the store.
+    wait: Once,
 }
 
 /// The maximum time of one round of the main loop. A collection of a large store takes minutes.
@@ -41,7 +43,13 @@ impl ServiceManager {
         socket.connect_addr(&address.ok()?).ok()?;
         // A service manager that reads nothing must not hold the daemon up.
         socket.set_nonblocking(true).ok()?;
-        Some(ServiceManager { socket, interval, round: Mutex::new(Instant::now()), watchdog: Once::new() })
+        Some(ServiceManager {
+            socket,
+            interval,
+            round: Mutex::new(Instant::now()),
+            watchdog: Once::new(),
+            wait: Once::new(),
+        })
     }
 
     /// Returns whether the environment names a service manager.
@@ -55,10 +63,11 @@ impl ServiceManager {
         self.send(&format!("READY=1\nSTATUS=serving {}", passable::visible_line(&store)));
     }
 
-    /// Says that the daemon waits for another one, which serves the store meanwhile. To the service manager it is ready:
-    /// a start that never ends would be given up.
-    pub fn waiting(&self) {
-        self.send("READY=1\nSTATUS=waits until the daemon that a command started ends");
+    /// Says, the first time, that the daemon waits for another one, which serves the store meanwhile. To the service manager
+    /// it is ready: a start that never ends would be given up.
+    pub fn wait_for_store(&self) {
+        self.wait
+            .call_once(|| self.send("READY=1\nSTATUS=waits until the daemon that a command started ends"));
     }
 
     /// Says that the daemon ends.

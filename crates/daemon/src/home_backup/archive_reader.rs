@@ -139,10 +139,11 @@ fn header(entry: &mut impl Read) -> Result<Header, ArchiveError> {
     }
 }
 
-/// Returns whether a text is the full path of a directory below the root, without `.`, `..` and empty names.
+/// Returns whether a text is the full path of a directory below the root, without `.`, `..`, empty names and control
+/// characters.
 fn is_directory_path(path: &str) -> bool {
     let names = path.strip_prefix('/').unwrap_or_default();
-    names.split('/').all(|name| !matches!(name, "" | "." | ".."))
+    names.split('/').all(|name| !matches!(name, "" | "." | "..") && !name.contains(char::is_control))
 }
 
 fn limited(entry: &mut impl Read, limit: u64) -> Result<Vec<u8>, ArchiveError> {

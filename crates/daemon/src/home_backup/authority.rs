@@ -1,7 +1,8 @@
 //! The authority that the configuration of a backup gives: programs that it starts, servers that learn something, policies.
 //!
-//! A backup bears no signature, so a person sees all of it before it counts.
+//! A backup bears no signature, so a person sees each server, each such setting and each policy before it counts.
 
+use crate::state::policies::row;
 use config::place::Place;
 use config::settings::Settings;
 use config::{mcp_file, policy_file, settings};
@@ -13,18 +14,23 @@ pub struct RestoredAuthority {
     pub tool_servers: Vec<String>,
     /// The settings that start a program or choose a server.
     pub settings: Vec<String>,
-    /// The policies, counted.
+    /// The policies, each with what it does, and their number.
     pub policies: Vec<String>,
 }
 
 impl RestoredAuthority {
-    /// Reads the configuration of an unpacked home. A file that cannot be read is named with the reason.
+    /// Reads a configuration as it will be in force. A file that cannot be read is named with the reason.
     pub(super) fn read(staged: &Place) -> RestoredAuthority {
-        let unread = |name: &str, reason: &str| vec![format!("{name} cannot be read: {reason}")];
+        let unread = |name: &str, reason: &str| {
+            let reason = reason.replace(&*staged.config.to_string_lossy(), "the backup's configuration");
+            vec![format!("{name} gives nothing yet: {reason}")]
+        };
         let tool_servers = match mcp_file::read(&staged.config) {
-            Ok(found) => {
-                found.servers.iter().map(|(name, server)| format!("{name}  {}", server.describe())).collect()
-            }
+            Ok(found) => found
+                .servers
+                .iter()
+                .map(|(name, server)| format!("“{name}”  {}", server.describe()))
+                .collect(),
             Err(failure) => unread("mcp.json", failure.message.raw()),
         };
         let settings = match settings::read(&settings::path(staged)) {
@@ -35,7 +41,10 @@ impl RestoredAuthority {
         let policies = match policy_file::load(&path, operator::PolicyOwner::Operator) {
             Ok(None) => vec![],
             Ok(Some((policies, _))) => {
-                vec![policy_file::counted(policies.policies().len(), policies.examples())]
+                let all = policies.policies().into_iter();
+                let rows = all.map(row);
+                let lines = rows.map(|policy| format!("{:<8} “{}”", policy.verb(), policy.name));
+                lines.chain([policy_file::counted(policies.policies().len(), policies.examples())]).collect()
             }
             Err(problems) => unread(policy_file::NAME, policy_file::failure(&problems).message.raw()),
         };
@@ -74,26 +83,38 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let place = Place::under(home.path());
         std::fs::create_dir_all(&place.config).unwrap();
-        assert_eq!(RestoredAuthority::read(&place), RestoredAuthority::default());
+        let read = || RestoredAuthority::read(&place);
+        assert_eq!(read(), RestoredAuthority::default());
         let write = |name: &str, text: &str| std::fs::write(place.config.join(name), text).unwrap();
         write(
             "config.toml",
-            "[network]\nproxy = 'http://p:1'\nca_file = '/ca.pem'\n[notify]\ncommand = ['/bin/tell', 'x']\n",
+            "[network]\nproxy = 'http://p:1'\nno_proxy = 'h'\nca_file = '/ca.pem'\n\
+             [notify]\ncommand = ['/bin/tell', 'x']\n\
+             [models]\ndefault = 'openai:a'\nprivate = ['openai:b']\n[models.names]\nfast = 'openai:c'\n\
+             [web]\nbind = '127.0.0.1:1'\ntls_terminated_by_proxy = true\nhosts = ['h.example']\n",
         );
         write("mcp.json", r#"{"servers": {"e": {"command": "/bin/sh", "args": ["-c", "id"], "net": true}}}"#);
         write("policy.cedar", "@id(\"a\") forbid (principal, action, resource);");
-        let found = RestoredAuthority::read(&place);
-        assert_eq!(found.tool_servers, ["e  /bin/sh -c id; with network"]);
+        let found = read();
+        assert_eq!(found.tool_servers, ["“e”  /bin/sh -c id; with network"]);
         assert_eq!(
             found.settings,
             [
                 "starts for each notification: /bin/tell x",
                 "all traffic goes through the proxy: http://p:1",
+                "no proxy for: h",
                 "certificates are trusted that this file signs: /ca.pem",
+                "the usual model: openai:a",
+                "the model that you call fast: openai:c",
+                "may read private data: openai:b",
+                "the pages are served at: 127.0.0.1:1",
+                "the pages are served as: h.example",
             ]
         );
-        assert_eq!(found.policies.len(), 1);
+        assert_eq!(found.policies, ["forbids  “a”", "1 policy, 0 examples"]);
         write("mcp.json", "[");
-        assert!(RestoredAuthority::read(&place).tool_servers[0].starts_with("mcp.json cannot be read: "));
+        let unread = read().tool_servers.remove(0);
+        assert!(unread.starts_with("mcp.json gives nothing yet: cannot "), "{unread}");
+        assert!(!unread.contains(&*place.config.to_string_lossy()), "{unread}");
     }
 }

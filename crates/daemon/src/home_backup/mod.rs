@@ -16,3 +16,4 @@ pub mod restore;
 pub use authority::RestoredAuthority;
 pub use plan::{PlannedPath, RestorePlan, TextChange};
 pub use restore::{Restore, RestoreScope, finish};
+pub(crate) use restore::{finish_locked, lock_renames};

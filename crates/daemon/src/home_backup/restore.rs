@@ -8,13 +8,15 @@
 //! renames, so no start between them finds a home without a store.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kernel::command::Fault;
 use kernel::relocation::{DirectoryMove, PathMap};
 use passable::visible_line;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use store::{OpenError, Options, Store, StoreLock, WriteError};
 
@@ -28,6 +30,8 @@ use super::plan::{RestorePlan, StoreSurvey};
 use crate::state::daemon::environment;
 use crate::state::errors::DaemonError;
 use config::place::{Place, open_failure, private_dir};
+use config::place_lock::PlaceLock;
+use config::private_dir::private_dir_among_others;
 use config::trust::{self, TrustedFile};
 use config::{mcp_file, policy_file, settings};
 use control::exit::{Exit, Failure};
@@ -37,6 +41,12 @@ const NOTE: &str = "restore.json";
 
 /// The entries of a state directory that hold nothing of a home.
 const TRACES: [&str; 2] = ["run", "daemon.log"];
+
+/// The maximum size of the note, in bytes. It holds four paths.
+const MAX_NOTE_BYTES: u64 = 64 << 10;
+
+/// The time limit for another process to open or rename the store.
+const RENAME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The parts of a backup that are restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,13 +119,16 @@ impl Restore {
     pub fn open(place: &Place, file: &Path, scope: RestoreScope) -> Result<Restore, Failure> {
         match scope {
             RestoreScope::Home => check_vacant(place)?,
-            RestoreScope::Store => drop(hold_store(place)?),
+            RestoreScope::Store => {
+                private_dir(&place.state)?;
+                drop(hold_store(place)?);
+            }
         }
         let staging = Staging::take(place)?;
         let target = UnpackTarget { state: staging.dir.join("state"), config: staging.config.clone() };
         let failed = |error: ArchiveError| archive_failure(file, error);
         for dir in [&target.state, &target.config] {
-            private_dir(dir)?;
+            private_dir_among_others(dir)?;
         }
         let mut staged = place.clone();
         (staged.state, staged.config) = (target.state.clone(), target.config.clone());
@@ -166,11 +179,11 @@ impl Restore {
         let mut plan = survey.plan(map, &header.state);
         if self.scope == RestoreScope::Home {
             let texts = self.texts(&plan.moves)?;
-            plan.texts = texts.into_iter().flat_map(|text| text.lines).collect();
+            plan.texts = texts.iter().flat_map(|text| text.lines.clone()).collect();
             let moved = |path: String| plan.moves.moved(&path).unwrap_or_else(|| path.clone());
             let trusted = trust::all(&self.staged)?.into_iter().map(|one| one.path.display().to_string());
             plan.trusted = trusted.map(|path| (path.clone(), moved(path))).collect();
-            plan.authority = RestoredAuthority::read(&self.staged);
+            plan.authority = self.authority(&texts)?;
         }
         let in_texts = |from: &String| plan.texts.iter().any(|line| line.before.contains(from.as_str()));
         let in_trust = |from: &String| plan.trusted.iter().any(|(path, _)| path.starts_with(from.as_str()));
@@ -218,6 +231,25 @@ impl Restore {
                 .help("choose a path without quotation marks and backslashes"))
             }
         }
+    }
+
+    /// Returns what the configuration gives once its paths have moved. A text can hold other entries then than before.
+    fn authority(&self, texts: &[ChangedText]) -> Result<RestoredAuthority, Failure> {
+        let mut moved = self.staged.clone();
+        moved.config = self.staging.dir.join("moved");
+        let failed = |error: io::Error| io_failure(&moved.config, &error);
+        clear(&moved.config).and_then(|()| make_dir(&moved.config)).map_err(failed)?;
+        for name in [mcp_file::FILE, settings::FILE, policy_file::NAME] {
+            let (from, to) = (self.staged.config.join(name), moved.config.join(name));
+            match texts.iter().find(|text| text.path == from) {
+                Some(text) => write_new(&to, text.text.as_bytes()).map_err(failed)?,
+                None if is_there(&from) => drop(fs::copy(&from, &to).map_err(failed)?),
+                None => {}
+            }
+        }
+        let authority = RestoredAuthority::read(&moved);
+        clear(&moved.config).map_err(failed)?;
+        Ok(authority)
     }
 
     fn write_config(&self, plan: &RestorePlan) -> Result<(), Failure> {
@@ -311,6 +343,7 @@ impl Restore {
                 }
             }
         }
+        let _lock = lock_renames(&self.place)?;
         let to = self.place.store();
         let aside = to.symlink_metadata().is_ok().then(|| store::unused_name(&to, "replaced"));
         let note = Note { from: self.staged.store(), to, aside, staging: self.staging.dir.clone() };
@@ -323,12 +356,93 @@ impl Restore {
             .and_then(|()| sync_parent(&path))
             .map_err(|error| io_failure(&path, &error))?;
         store::failpoint::reach("restore.noted");
-        finish(&self.place)?;
+        note.complete(&self.place)?;
         Ok(note.aside)
     }
 }
 
 impl Note {
+    /// Reads the note in a state directory, if there is one.
+    ///
+    /// # Errors
+    /// When the note or its directory is not this user's, or names other paths than a restore of this home would.
+    fn read(place: &Place) -> Result<Option<Note>, Failure> {
+        let path = place.state.join(NOTE);
+        if !is_there(&path) {
+            return Ok(None);
+        }
+        // Another user could have made the directory, and the note in it.
+        private_dir(&place.state)?;
+        let failed = |error: io::Error| io_failure(&path, &error);
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+        let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(&path);
+        let file = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
+        let meta = file.metadata().map_err(failed)?;
+        let strange = || {
+            let shown = path.to_string_lossy();
+            Failure::new(Exit::Denied, format!("cannot complete the restore of {}", visible_line(&shown)))
+                .help("it names other paths than this home's: use the environment in which the restore began")
+        };
+        let own = fs::metadata(&place.state).map_err(failed)?.uid();
+        if !meta.is_file() || meta.uid() != own {
+            return Err(strange());
+        }
+        let mut text = Vec::new();
+        file.take(MAX_NOTE_BYTES).read_to_end(&mut text).map_err(failed)?;
+        let note: Note = serde_json::from_slice(&text).map_err(|_| strange())?;
+        if note.is_of(place) { Ok(Some(note)) } else { Err(strange()) }
+    }
+
+    /// Returns whether a restore of this home would make these renames.
+    fn is_of(&self, place: &Place) -> bool {
+        let (dir, config) = staging_of(place);
+        let mut staged = place.clone();
+        staged.state = dir.join("state");
+        let staged_store = staged.store();
+        let (from, to, is_aside) = match &self.aside {
+            None if self.to == place.config => (config, &place.config, true),
+            None => (staged_store, &place.store(), true),
+            Some(aside) => {
+                let store = place.store();
+                let name = aside.file_name().unwrap_or_default().to_string_lossy();
+                (
+                    staged_store,
+                    &store.clone(),
+                    aside.parent() == store.parent() && name.starts_with("store.replaced-"),
+                )
+            }
+        };
+        self.staging == dir && self.from == from && self.to == *to && is_aside
+    }
+
+    /// Makes the renames that are left, and removes the note and the staging directory.
+    fn complete(&self, place: &Place) -> Result<(), Failure> {
+        let path = place.state.join(NOTE);
+        if is_there(&self.from)
+            && let Err(error) = self.make_renames()
+        {
+            let failure = io_failure(&self.to, &error);
+            if self.undo_renames() {
+                fs::remove_file(&path).map_err(|error| io_failure(&path, &error))?;
+                return Err(failure.help("the store is as it was, and the backup too"));
+            }
+            let shown = |path: &Path| visible_line(&path.to_string_lossy()).into_owned();
+            let earlier = self.aside.as_ref().map(|aside| format!(", the earlier one in {}", shown(aside)));
+            return Err(failure.help(format!(
+                "the restored part lies in {}{}; move what is in its place away, and try again",
+                shown(&self.from),
+                earlier.unwrap_or_default()
+            )));
+        }
+        fs::remove_file(&path)
+            .and_then(|()| clear(&self.staging))
+            .map_err(|error| io_failure(&path, &error))?;
+        sync_parent(&path).map_err(|error| io_failure(&path, &error))
+    }
+
     fn write(&self, path: &Path) -> io::Result<()> {
         write_new(path, &serde_json::to_vec(self)?)
     }
@@ -361,28 +475,32 @@ impl Note {
 /// When the configuration or the store cannot come into its place. The store that was there is there again then, or
 /// the failure says where it is.
 pub fn finish(place: &Place) -> Result<(), Failure> {
-    let path = place.state.join(NOTE);
-    // A home that cannot be read is reported by the command that needs it.
-    let Ok(text) = fs::read(&path) else { return Ok(()) };
-    let note: Note = serde_json::from_slice(&text).map_err(|error| io_failure(&path, &error.into()))?;
-    if is_there(&note.from)
-        && let Err(error) = note.make_renames()
-    {
-        let failure = io_failure(&note.to, &error);
-        if note.undo_renames() {
-            fs::remove_file(&path).map_err(|error| io_failure(&path, &error))?;
-            return Err(failure.help("the store is as it was, and the backup too"));
-        }
-        let shown = |path: &Path| visible_line(&path.to_string_lossy()).into_owned();
-        let earlier = note.aside.as_ref().map(|aside| format!(", the earlier one in {}", shown(aside)));
-        return Err(failure.help(format!(
-            "the restored part lies in {}{}; move what is in its place away, and try again",
-            shown(&note.from),
-            earlier.unwrap_or_default()
-        )));
+    if !is_there(&place.state.join(NOTE)) {
+        return Ok(());
     }
-    fs::remove_file(&path).and_then(|()| clear(&note.staging)).map_err(|error| io_failure(&path, &error))?;
-    sync_parent(&path).map_err(|error| io_failure(&path, &error))
+    let _lock = lock_renames(place)?;
+    finish_locked(place)
+}
+
+/// Waits until no other process renames the store or opens it.
+///
+/// # Errors
+/// When another process has the lock for too long.
+pub fn lock_renames(place: &Place) -> Result<File, Failure> {
+    PlaceLock::StoreRename.take(place, RENAME_TIMEOUT).ok_or_else(|| {
+        Failure::new(Exit::Conflict, "cannot open the store: another process opens or restores it")
+            .help("wait a moment, and try again")
+    })
+}
+
+/// Does what [`finish`] does, for a process that has [`PlaceLock::StoreRename`].
+///
+/// # Errors
+/// As [`finish`], and when a daemon uses the store.
+pub fn finish_locked(place: &Place) -> Result<(), Failure> {
+    let Some(note) = Note::read(place)? else { return Ok(()) };
+    let _held = if note.aside.is_some() { hold_store(place)? } else { None };
+    note.complete(place)
 }
 
 /// Checks that nothing lies where a restored home goes.
@@ -418,17 +536,14 @@ fn hold_store(place: &Place) -> Result<Option<StoreLock>, Failure> {
 impl Staging {
     /// Takes the directories beside a home. The remains of a killed restore are removed.
     fn take(place: &Place) -> Result<Staging, Failure> {
-        let dir = beside(&place.state, ".restoring");
-        let config = match place.config.strip_prefix(&place.state) {
-            Ok(inner) => dir.join("state").join(inner),
-            Err(_) => beside(&place.config, ".restoring"),
-        };
+        let (dir, config) = staging_of(place);
         let failed = |error: io::Error| io_failure(&dir, &error);
         let above = dir.parent().unwrap_or(Path::new("/")).to_owned();
         let made = (!above.exists()).then(|| above.clone());
         make_dir(&above).map_err(failed)?;
-        // Another user who could write there could change the home before a person says yes.
-        private_dir(&dir)?;
+        // Another user who could write there, or put another directory in its place, could change the home before a person
+        // says yes.
+        private_dir_among_others(&dir)?;
         let path = dir.join("lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE_FILE).open(&path);
         let lock = lock.map_err(failed)?;
@@ -446,6 +561,16 @@ impl Staging {
         clear(&dir.join("state")).and_then(|()| clear(&config)).map_err(failed)?;
         Ok(Staging { note: place.state.join(NOTE), dir, config, made, _lock: lock })
     }
+}
+
+/// Returns the directories beside a home in which a restore unpacks: that of the state directory, and the configuration.
+fn staging_of(place: &Place) -> (PathBuf, PathBuf) {
+    let dir = beside(&place.state, ".restoring");
+    let config = match place.config.strip_prefix(&place.state) {
+        Ok(inner) => dir.join("state").join(inner),
+        Err(_) => beside(&place.config, ".restoring"),
+    };
+    (dir, config)
 }
 
 /// Returns the path that a directory will have, with all links in its existing part followed: rows name such paths.
@@ -562,7 +687,7 @@ mod tests {
             staging: home.path().join("state.restoring"),
         };
         note.write(&place.state.join(NOTE)).unwrap();
-        let failure = finish(&place).unwrap_err();
+        let failure = note.complete(&place).unwrap_err();
         assert!(failure.help.starts_with("the store is as it was"), "{failure:?}");
         assert_eq!(fs::read_to_string(place.store().join("kept")).unwrap(), "kept");
         assert!(!is_there(&aside));
