@@ -106,6 +106,7 @@ impl Client {
             Greeting::Welcome(_) | Greeting::Refused(_) => {}
         }
         // Another client may be replacing this daemon. A request to it would be lost when it ends.
+        // After this time the handover goes on without the lock.
         let turn = PlaceLock::Handover.take(place, END_TIMEOUT + SERVICE_TIMEOUT);
         let client = match Client::greet(place)? {
             Greeting::Absent => None,

@@ -22,6 +22,11 @@ pub enum PlaceLock {
     StoreRename,
 }
 
+/// Another process has the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("another process has the lock")]
+pub struct LockedByAnother;
+
 impl PlaceLock {
     fn file_name(self) -> &'static str {
         match self {
@@ -30,19 +35,21 @@ impl PlaceLock {
         }
     }
 
-    /// Waits for the lock, and keeps it while the file lives. Returns `None` when the time is over, or when the place takes
-    /// no file.
-    pub fn take(self, place: &Place, timeout: Duration) -> Option<File> {
-        private_dir(&place.runtime).ok()?;
+    /// Waits for the lock, and keeps it while the file lives. A place that takes no file has no lock.
+    ///
+    /// # Errors
+    /// When another process still has the lock after this time.
+    pub fn take(self, place: &Place, timeout: Duration) -> Result<Option<File>, LockedByAnother> {
         let path = place.runtime.join(self.file_name());
-        let lock = File::options().create(true).append(true).mode(0o600).open(path).ok()?;
+        let open = || File::options().create(true).append(true).mode(0o600).open(path);
+        let Some(lock) = private_dir(&place.runtime).ok().and_then(|()| open().ok()) else { return Ok(None) };
         for _ in 0..=timeout.as_millis() / LOCK_INTERVAL.as_millis() {
             if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                return Some(lock);
+                return Ok(Some(lock));
             }
             std::thread::sleep(LOCK_INTERVAL);
         }
-        None
+        Err(LockedByAnother)
     }
 }
 
@@ -56,9 +63,13 @@ mod tests {
         let place = Place::under(dir.path());
         let soon = Duration::from_millis(20);
         let first = PlaceLock::Handover.take(&place, soon).unwrap();
-        assert!(PlaceLock::Handover.take(&place, soon).is_none());
-        assert!(PlaceLock::StoreRename.take(&place, soon).is_some());
+        assert!(first.is_some());
+        assert_eq!(PlaceLock::Handover.take(&place, soon).map(drop), Err(LockedByAnother));
+        assert!(PlaceLock::StoreRename.take(&place, soon).unwrap().is_some());
         drop(first);
-        assert!(PlaceLock::Handover.take(&place, soon).is_some());
+        assert!(PlaceLock::Handover.take(&place, soon).unwrap().is_some());
+        std::fs::remove_dir_all(&place.runtime).unwrap();
+        std::fs::write(&place.runtime, "").unwrap();
+        assert!(PlaceLock::Handover.take(&place, soon).unwrap().is_none());
     }
 }

@@ -12,6 +12,9 @@ pub struct BackupReport {
     pub bytes: u64,
     /// Whether the backup holds the key of the vault.
     pub has_key: bool,
+    /// Whether that key opens nothing without a passphrase.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_passphrase: bool,
     /// The parts of the home that the backup leaves out, each in a short sentence.
     pub left_out: Vec<String>,
 }

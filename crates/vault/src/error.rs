@@ -29,6 +29,12 @@ pub enum VaultError {
         /// A description of the damage.
         why: String,
     },
+    /// Another process has replaced the vault since it was opened.
+    #[error("{path} has been replaced since it was opened")]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file system failed.
     #[error("{path}: {source}")]
     Io {
@@ -82,9 +88,18 @@ impl VaultError {
                     word(&aside)
                 );
             }
-            VaultError::Damaged { .. } => {
-                "bring the file back from where you keep copies, or move it away and set the secrets anew"
+            VaultError::Damaged { path, .. } => {
+                let word = |path: &Path| passable::shell_word(&path.to_string_lossy());
+                let mut aside = path.as_os_str().to_owned();
+                aside.push(".damaged");
+                return format!(
+                    "bring the file back from where you keep copies; without one, \
+                     `mv --backup=numbered -T {} {}` lets `almoner secret set NAME` begin a new vault",
+                    word(path),
+                    word(Path::new(&aside))
+                );
             }
+            VaultError::Replaced { .. } => "nothing was changed; `almoner stop`, then the same command",
             VaultError::Io { .. } => "check the directory, its permissions and its room; nothing was changed",
             VaultError::Keyring(_) => {
                 "unlock the keyring of your session, or keep the key elsewhere (`almoner secret rotate --key`)"

@@ -42,6 +42,22 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Moves a file to a name beside it at which there is nothing, such as `vault.key.earlier-1`. A missing file is no error.
+pub(crate) fn keep_aside(path: &Path) -> io::Result<()> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let named = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".earlier-{number}"));
+        std::path::PathBuf::from(name)
+    };
+    match (1..).map(named).find(|name| name.symlink_metadata().is_err()) {
+        Some(aside) => std::fs::rename(path, aside),
+        None => Err(io::ErrorKind::AlreadyExists.into()),
+    }
+}
+
 /// Returns the bytes of a file, or `None` if there is no such file. If others could read the file, its permissions
 /// are tightened.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {

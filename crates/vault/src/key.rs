@@ -74,7 +74,8 @@ const MAGIC: &[u8] = b"age-encryption.org/v1";
 const MAX_WORK: u8 = 20;
 
 /// Returns whether a key file is encrypted with a passphrase.
-pub(crate) fn is_wrapped(file: &[u8]) -> bool {
+#[must_use]
+pub fn is_wrapped(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
 

@@ -23,7 +23,7 @@ mod site;
 
 pub use contents::{Entry, MAX_VALUE_LEN, check_name};
 pub use error::VaultError;
-pub use key::{Protection, ProtectionChoice};
+pub use key::{Protection, ProtectionChoice, is_wrapped};
 pub use keyring::{Keyring, SecretTool};
 pub use login::Login;
 pub use secret::Secret;

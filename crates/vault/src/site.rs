@@ -41,6 +41,8 @@ pub struct Vault {
     identity: x25519::Identity,
     protection: Protection,
     contents: Contents,
+    /// The bytes of the file as this vault has last read or written them. `None` before the first write.
+    sealed: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for Vault {
@@ -128,16 +130,25 @@ impl Site {
         Ok(text.map(|text| Zeroizing::new(text.reveal().as_bytes().to_vec())))
     }
 
-    /// Creates an empty vault. An earlier key without a vault is replaced.
+    /// Creates an empty vault. An earlier key without a vault is kept: a file under another name, one in the keyring
+    /// beside the new one.
     ///
     /// # Errors
     /// When the key or the vault cannot be written.
     pub fn create(&self, how: ProtectionChoice<'_>) -> Result<Vault, VaultError> {
         let identity = x25519::Identity::generate();
-        self.keep_key(&[&identity], how)?;
-        let vault = Vault { site: self.clone(), identity, protection: how.kind(), contents: Contents::new() };
+        // An earlier key may open a vault that lies elsewhere, such as one in a backup.
+        file::keep_aside(&self.key()).map_err(|source| self.io(&self.key(), source))?;
+        let earlier = match how {
+            ProtectionChoice::Keyring => self.keys_in_keyring()?,
+            ProtectionChoice::File | ProtectionChoice::Passphrase(_) => vec![],
+        };
+        let all: Vec<&x25519::Identity> = std::iter::once(&identity).chain(&earlier).collect();
+        self.keep_key(&all, how)?;
+        let protection = how.kind();
+        let contents = Contents::new();
+        let mut vault = Vault { site: self.clone(), identity, protection, contents, sealed: None };
         vault.save()?;
-        self.forget_other_keys(how.kind())?;
         Ok(vault)
     }
 
@@ -167,14 +178,17 @@ impl Site {
             }
         }
         // An interrupted change of the protection may have left the key in the keyring, although there is a key file.
-        if let Some(text) = self.keyring.as_ref().map(|keyring| keyring.get()).transpose()?.flatten() {
-            for identity in key::from_text(text.reveal()) {
-                if let Some(vault) = self.try_open(&sealed, identity, Protection::Keyring)? {
-                    return Ok(Some(vault));
-                }
+        for identity in self.keys_in_keyring()? {
+            if let Some(vault) = self.try_open(&sealed, identity, Protection::Keyring)? {
+                return Ok(Some(vault));
             }
         }
         Err(self.key_missing())
+    }
+
+    fn keys_in_keyring(&self) -> Result<Vec<x25519::Identity>, VaultError> {
+        let text = self.keyring.as_ref().map(|keyring| keyring.get()).transpose()?.flatten();
+        Ok(text.map(|text| key::from_text(text.reveal())).unwrap_or_default())
     }
 
     fn try_open(
@@ -188,7 +202,8 @@ impl Site {
             Ok(bytes) => {
                 let bytes = Zeroizing::new(bytes);
                 let contents = Contents::from_bytes(&bytes).map_err(damaged)?;
-                Ok(Some(Vault { site: self.clone(), identity, protection, contents }))
+                let sealed = Some(sealed.to_vec());
+                Ok(Some(Vault { site: self.clone(), identity, protection, contents, sealed }))
             }
             Err(age::DecryptError::NoMatchingKeys) => Ok(None),
             Err(e) => Err(damaged(e.to_string())),
@@ -372,11 +387,27 @@ impl Vault {
         done
     }
 
-    fn save(&self) -> Result<(), VaultError> {
+    /// Writes the vault, unless its file is no longer the one that this vault has read or written.
+    fn save(&mut self) -> Result<(), VaultError> {
         let path = self.site.vault();
         let bytes =
             self.contents.to_bytes().map_err(|why| VaultError::Damaged { path: path.clone(), why })?;
-        self.site.replace(&path, &key::encrypt(&self.identity, &bytes)?)
+        if self.site.read(&path)?.as_deref() != self.sealed.as_ref() {
+            return Err(VaultError::Replaced { path });
+        }
+        let sealed = key::encrypt(&self.identity, &bytes)?;
+        let done = self.site.replace(&path, &sealed);
+        // A step that failed may have come after the new bytes.
+        if self.site.read(&path).is_ok_and(|now| now.as_deref() == Some(&sealed)) {
+            self.sealed = Some(sealed);
+        }
+        done
+    }
+
+    /// Returns the key as a key file without a passphrase holds it, for a backup.
+    #[must_use]
+    pub fn key_text(&self) -> Secret {
+        key::to_text(&[&self.identity])
     }
 }
 

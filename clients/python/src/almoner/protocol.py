@@ -600,8 +600,7 @@ class AuthorParam(TypedDict):
     email: str
 
 
-class BackupReport(TypedDict):
-    """The report about a backup of a home."""
+class _BackupReportRequired(TypedDict):
     #: The number of files in the backup.
     files: int
     #: The size of the backup, in bytes.
@@ -610,6 +609,12 @@ class BackupReport(TypedDict):
     has_key: bool
     #: The parts of the home that the backup leaves out, each in a short sentence.
     left_out: List[str]
+
+
+class BackupReport(_BackupReportRequired, total=False):
+    """The report about a backup of a home."""
+    #: Whether that key opens nothing without a passphrase.
+    needs_passphrase: bool
 
 
 class BatchAsks(TypedDict):

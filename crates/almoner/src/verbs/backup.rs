@@ -17,7 +17,11 @@ pub fn backup(place: &Place, args: &BackupArgs) -> ExitResult {
     // The path is made absolute, because the daemon has another current directory than the user.
     let path = cli::absolute(&args.to)?;
     let request = Request::Backup { path: path.clone(), with_key: args.with_key };
-    let report = match Client::connect(place)?.ask(request)? {
+    let asked = Client::connect(place)?.ask(request).map_err(|failure| match failure.exit {
+        Exit::NoDaemon => failure.help("no backup was made; the same command begins again"),
+        _ => failure,
+    });
+    let report = match asked? {
         Response::BackedUp(report) => report,
         other => return Err(unexpected(&other)),
     };
@@ -32,10 +36,13 @@ pub fn backup(place: &Place, args: &BackupArgs) -> ExitResult {
     for line in &report.left_out {
         output::note(&format!("  {}", passable::visible_line(line)));
     }
-    if report.has_key {
-        output::note(
+    match (report.has_key, report.needs_passphrase) {
+        (true, false) => output::note(
             "warning: it holds the key of the vault, so it opens all secrets; keep it as you keep a password",
-        );
+        ),
+        (true, true) => output::note("it holds the key of the vault, under its passphrase"),
+        (false, _) if args.with_key => output::note("there is no vault, and so no key of one"),
+        (false, _) => {}
     }
     output::note(&format!(
         "`ALMONER_HOME=DIR almoner restore {}` makes a home of it",

@@ -189,6 +189,8 @@ fn backup_without_the_key_keeps_secrets_closed() {
         }
     }
     assert!(new.almoner(&["doctor", "daemon"]).out.contains("✗ vault"));
+    let said = new.almoner(&["backup", "closed.tar.gz", "--with-key"]).expect(1);
+    assert!(said.err.contains(&restored) && !new.path("closed.tar.gz").exists(), "{}", said.err);
     // The daemon need not begin again to find the key.
     new.write("told.worker", format!("---\n---\nSay {VALUE}.\n"));
     new.write("told.json", r#"[{"turns": [{"text": "done"}]}]"#);
@@ -199,6 +201,15 @@ fn backup_without_the_key_keeps_secrets_closed() {
     assert!(exported.contains("\"Say ") && !exported.contains(VALUE), "{exported}");
     new.almoner(&["unlock"]).expect(0);
     assert!(new.almoner(&["doctor", "daemon"]).out.contains("✓ vault"));
+    // An open vault gives its key also when the file with it is gone, and doctor says that it is gone.
+    fs::remove_file(&own).unwrap();
+    assert!(new.almoner(&["doctor", "daemon"]).out.contains("✗ vault"));
+    let said = new.almoner(&["backup", "open.tar.gz", "--with-key"]).expect(0);
+    assert!(said.err.contains("warning: it holds the key"), "{}", said.err);
+    let third = moved(&new);
+    third.almoner(&["restore", "open.tar.gz", "--map", &map(&new, &third), "--yes"]).expect(0);
+    assert!(third.almoner(&["secret", "list"]).expect(0).out.contains("github"));
+    fs::copy(&key, &own).unwrap();
     new.almoner(&["resume"]);
     assert!(result_of(&new, "r3").contains("status 0"), "{}", result_of(&new, "r3"));
     let bytes = fs::read(old.path("home.tar.gz")).unwrap();
@@ -479,6 +490,17 @@ fn backup_names_the_omitted_files_and_replaces_no_file() {
     let home = home();
     let report = home.almoner(&["backup", "a.tar.gz", "--json"]).expect(0).json();
     assert_eq!(report["has_key"], json!(false));
+    let without = TestHome::new();
+    let said = without.almoner(&["backup", "a.tar.gz", "--with-key"]).expect(0);
+    assert!(said.err.contains("there is no vault, and so no key of one"), "{}", said.err);
+    // A daemon that is killed leaves one file, which the next backup uses again.
+    without.almoner(&["stop"]).expect(0);
+    let killed =
+        without.command(&["backup", "b.tar.gz"]).env("FAILPOINTS", "backup.rows_copied=return").output();
+    assert!(Said::of(killed.unwrap()).err.contains("no backup was made"));
+    assert!(without.path("b.tar.gz.unfinished").exists() && !without.path("b.tar.gz").exists());
+    without.almoner(&["backup", "b.tar.gz"]).expect(0);
+    assert!(!without.path("b.tar.gz.unfinished").exists() && without.path("b.tar.gz").exists());
     let left_out = report["left_out"].to_string();
     for words in ["sockets", "the log of the daemon", "the key of the vault"] {
         assert!(left_out.contains(words), "{left_out}");

@@ -1,9 +1,9 @@
 //! The backup of a home while its daemon works.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, PermissionsExt as _};
 use passable::visible_line;
 use store::{Snapshot, StoreFile};
+use tempfile::{NamedTempFile, TempPath};
 
 use super::archive_writer::{ArchiveWriter, PRIVATE_DIR, PRIVATE_FILE};
 use super::manifest::{FORMAT, Header};
@@ -43,12 +44,11 @@ const MAX_NAMED: usize = 20;
 pub fn make(daemon: &HostDaemon, to: &Path, with_key: bool) -> Result<BackupReport, Failure> {
     check_target(daemon, to)?;
     let folder = to.parent().unwrap_or(Path::new("/"));
-    // The file has another name until it is complete. It is readable only by its user from its first byte on.
-    let new = |path: &Path| {
-        OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE_FILE).open(path)
-    };
-    // The errors of this function name no path, and the user has not named the unfinished file.
-    let unfinished = tempfile::Builder::new().make_in(folder, new).map_err(|error| failed(to, &error))?;
+    let keys = if with_key { daemon.vault.key_copies(&daemon.place.state)? } else { vec![] };
+    let has_key = !keys.is_empty();
+    let needs_passphrase = keys.iter().any(|(_, key)| vault::is_wrapped(key));
+    drop(keys);
+    let unfinished = unfinished(daemon, to)?;
     let place = &daemon.place;
     let header = Header {
         almoner_backup: FORMAT,
@@ -56,7 +56,7 @@ pub fn make(daemon: &HostDaemon, to: &Path, with_key: bool) -> Result<BackupRepo
         made_ms: clock::now_ms(),
         state: resolved(&place.state)?,
         config: resolved(&place.config)?,
-        has_key: with_key,
+        has_key,
     };
     let file = unfinished.as_file().try_clone().map_err(|error| failed(to, &error))?;
     let mut writer = ArchiveWriter::new(file, &header).map_err(|error| failed(to, &error))?;
@@ -85,7 +85,39 @@ pub fn make(daemon: &HostDaemon, to: &Path, with_key: bool) -> Result<BackupRepo
     sync_folder(folder).map_err(|error| failed(to, &error))?;
     daemon.store.record_backup(to);
     let bytes = file.metadata().map_or(0, |meta| meta.len());
-    Ok(BackupReport { files, bytes, has_key: with_key, left_out })
+    Ok(BackupReport { files, bytes, has_key, needs_passphrase, left_out })
+}
+
+/// Opens the file in which the backup is written until it is complete. One that a killed backup has left is used again.
+fn unfinished(daemon: &HostDaemon, to: &Path) -> Result<NamedTempFile, Failure> {
+    let mut name = to.as_os_str().to_owned();
+    name.push(".unfinished");
+    let path = PathBuf::from(name);
+    // It is readable only by its user from its first byte on. Another user may have made one before.
+    let open = || {
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE).custom_flags(flags);
+        let file = options.open(&path)?;
+        let (meta, own) = (file.metadata()?, std::fs::metadata(&daemon.place.state)?.uid());
+        let is_private = meta.mode() & 0o777 == PRIVATE_FILE;
+        if !meta.is_file() || meta.nlink() != 1 || meta.uid() != own || !is_private {
+            return Err(io::Error::other("its unfinished copy is not a file of this program's"));
+        }
+        Ok(file)
+    };
+    let file = open().map_err(|error| failed(to, &error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let shown = visible_line(&to.to_string_lossy()).into_owned();
+            let what = format!("cannot make a backup: another one is being written to {shown}");
+            return Err(Failure::new(Exit::Conflict, what).help("wait until it has ended"));
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(to, &error)),
+    }
+    file.set_len(0).map_err(|error| failed(to, &error))?;
+    Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(path).map_err(|error| failed(to, &error))?))
 }
 
 fn check_target(daemon: &HostDaemon, to: &Path) -> Result<(), Failure> {
@@ -227,7 +259,13 @@ fn take_record(writer: &mut ArchiveWriter, from: &Path, path: &str) -> io::Resul
             File::open(&from)?.take(MAX_RECORD_BYTES).read_to_end(&mut bytes)?;
             writer.file(&path, PRIVATE_FILE, bytes.len() as u64, &mut bytes.as_slice())?;
         } else {
-            note(writer, &path, "it is no file or directory of this kind");
+            let is_large = meta.is_file() && meta.len() > MAX_RECORD_BYTES;
+            let large = format!("it is larger than {} MiB", MAX_RECORD_BYTES >> 20);
+            note(
+                writer,
+                &path,
+                if is_large { &large } else { "it is no file, or lies in too many directories" },
+            );
         }
     }
     Ok(())

@@ -486,8 +486,8 @@ pub fn finish(place: &Place) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When another process has the lock for too long.
-pub fn lock_renames(place: &Place) -> Result<File, Failure> {
-    PlaceLock::StoreRename.take(place, RENAME_TIMEOUT).ok_or_else(|| {
+pub fn lock_renames(place: &Place) -> Result<Option<File>, Failure> {
+    PlaceLock::StoreRename.take(place, RENAME_TIMEOUT).map_err(|_| {
         Failure::new(Exit::Conflict, "cannot open the store: another process opens or restores it")
             .help("wait a moment, and try again")
     })

@@ -89,11 +89,16 @@ impl DaemonVault {
     /// Returns the key of the vault, and the key of an older version if there is one, each with the name of its file.
     ///
     /// # Errors
-    /// When a key cannot be read.
+    /// When a key cannot be read, or there is a vault and no key of it.
     pub fn key_copies(&self, state: &Path) -> Result<Vec<KeyCopy>, Failure> {
         // The vault and its key must not change in between.
-        let _open = self.lock();
-        let key = self.site.key_copy().map_err(failure)?.map(|key| ("vault.key", key));
+        let open = self.lock();
+        let key = match (self.site.key_copy().map_err(failure)?, &*open) {
+            (None, Some(vault)) => Some(Zeroizing::new(vault.key_text().reveal().as_bytes().to_vec())),
+            (None, None) if self.site.exists() => return Err(failure(self.site.key_missing())),
+            (key, _) => key,
+        };
+        let key = key.map(|key| ("vault.key", key));
         let old = std::fs::read(state.join("secret.key")).ok().map(|key| ("secret.key", Zeroizing::new(key)));
         Ok(key.into_iter().chain(old).collect())
     }
@@ -236,16 +241,9 @@ impl DaemonVault {
         Ok((scanner(open.as_ref()), had))
     }
 
-    /// Returns the protection of the vault's key, and whether the vault is locked.
-    ///
-    /// # Errors
-    /// When the files cannot be read.
-    pub fn state(&self) -> Result<(Option<Protection>, bool), VaultError> {
-        if let Some(vault) = &*self.lock() {
-            return Ok((Some(vault.protection()), false));
-        }
-        let protection = self.site.protection()?;
-        Ok((protection, protection.is_some()))
+    /// Returns whether the vault is open.
+    fn is_open(&self) -> bool {
+        self.lock().is_some()
     }
 }
 
@@ -434,6 +432,7 @@ fn rows(daemon: &HostDaemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
 pub fn failure(error: VaultError) -> Failure {
     let exit = match &error {
         VaultError::Locked => Exit::NeedsYou,
+        VaultError::Replaced { .. } => Exit::Conflict,
         VaultError::WrongPassphrase => Exit::Denied,
         VaultError::Missing(_) => Exit::NotFound,
         VaultError::Name(_) => Exit::Usage,
@@ -449,14 +448,16 @@ pub fn failure(error: VaultError) -> Failure {
 
 /// Examines the vault for `almoner doctor`.
 pub fn doctor_check(daemon: &HostDaemon) -> HealthCheck {
-    let found = match daemon.vault.state() {
-        Ok((None, _)) => Ok("none yet; `almoner secret set NAME` makes it".to_owned()),
-        Ok((Some(Protection::KeyMissing), _)) => Err(daemon.vault.reason_closed()),
-        Ok((Some(protection), true)) => {
+    // An open vault may have lost its key since. It stays open until the daemon ends.
+    let found = match (daemon.vault.site.protection(), daemon.vault.is_open()) {
+        (Ok(None), false) => Ok("none yet; `almoner secret set NAME` makes it".to_owned()),
+        (Ok(None), true) => Err(VaultError::Replaced { path: daemon.vault.site.vault() }),
+        (Ok(Some(Protection::KeyMissing)), _) => Err(daemon.vault.site.key_missing()),
+        (Ok(Some(protection)), false) => {
             Ok(format!("locked (`almoner unlock`); {}", protection.description()))
         }
-        Ok((Some(protection), false)) => Ok(protection.description().to_owned()),
-        Err(error) => Err(error),
+        (Ok(Some(protection)), true) => Ok(protection.description().to_owned()),
+        (Err(error), _) => Err(error),
     };
     let (ok, evidence, remedy) = match found {
         Ok(evidence) => (true, evidence, String::new()),

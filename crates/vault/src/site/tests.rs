@@ -83,6 +83,46 @@ fn vault_without_its_key_stays_closed() {
 }
 
 #[test]
+fn replaced_vault_is_not_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(dir.path());
+    let mut vault = site.create(ProtectionChoice::File).unwrap();
+    vault.set("A", Secret::new("swordfish"), None, 1).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let put_back = Site::new(other.path(), None).create(ProtectionChoice::File).unwrap();
+    std::fs::copy(put_back.site.vault(), site.vault()).unwrap();
+    let before = std::fs::read(site.vault()).unwrap();
+    assert!(matches!(vault.set("B", Secret::new("x"), None, 2), Err(VaultError::Replaced { .. })));
+    assert!(matches!(vault.rotate_key(ProtectionChoice::File), Err(VaultError::Replaced { .. })));
+    assert_eq!(std::fs::read(site.vault()).unwrap(), before);
+    std::fs::remove_file(site.vault()).unwrap();
+    assert!(matches!(vault.remove("A"), Err(VaultError::Replaced { .. })));
+    assert!(vault.get("A").is_some() && vault.get("B").is_none());
+}
+
+#[test]
+fn new_vault_keeps_the_earlier_key() {
+    let passphrase = Secret::new("correct horse");
+    for how in [ProtectionChoice::File, ProtectionChoice::Keyring, ProtectionChoice::Passphrase(&passphrase)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let site = site(dir.path());
+        site.create(how).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
+        let aside = dir.path().join("aside");
+        std::fs::rename(site.vault(), &aside).unwrap();
+        site.create(how).unwrap().set("A", Secret::new("another"), None, 1).unwrap();
+        assert_eq!(opened(&site, &passphrase), "another");
+        // The earlier vault and its key, back in their places.
+        std::fs::rename(&aside, site.vault()).unwrap();
+        let earlier = dir.path().join("vault.key.earlier-1");
+        if earlier.exists() {
+            std::fs::rename(earlier, site.key()).unwrap();
+        }
+        assert_eq!(opened(&site, &passphrase), "swordfish");
+    }
+}
+
+#[test]
 fn damaged_vault_is_reported_as_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
