@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
 
 use cedar_policy::{
-    ActionConstraint, AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationMode,
-    Validator,
+    ActionConstraint, AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationError,
+    ValidationMode, Validator,
 };
 use kernel::BlobHash;
 use miette::Diagnostic;
+use passable::nearest;
 use policy::Stance;
 
 use crate::call::Call;
@@ -213,8 +214,15 @@ impl Policies {
         let mut warnings = Vec::new();
         for part in [&set, &asks] {
             let validated = validator.validate(part, ValidationMode::Strict);
-            problems.extend(validated.validation_errors().map(|error| of_diagnostic(file, text, error)));
+            problems.extend(validated.validation_errors().map(|error| match error {
+                ValidationError::UnrecognizedActionId(_) => unknown_action(vocabulary, file, text, error),
+                _ => of_diagnostic(file, text, error),
+            }));
             warnings.extend(validated.validation_warnings().map(|w| of_diagnostic(file, text, w)));
+        }
+        if whose == PolicyOwner::Machine && policies.is_empty() && problems.is_empty() {
+            let problem = Problem::new(file, None, "it holds no policy");
+            problems.push(problem.help("write a policy into it, or remove the file"));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -399,6 +407,19 @@ fn of_diagnostic(file: &str, text: &str, diagnostic: &dyn Diagnostic) -> Problem
         Some(help) => problem.help(help.to_string()),
         None => problem,
     }
+}
+
+/// Returns the problem of an action that the vocabulary does not have, with the nearest one as its help. Cedar compares
+/// the identifier with whole references such as `Action::"git"`, in no fixed order, and so it prefers short ones.
+fn unknown_action(vocabulary: &Vocabulary, file: &str, text: &str, diagnostic: &dyn Diagnostic) -> Problem {
+    let problem = of_diagnostic(file, text, diagnostic);
+    let word = problem.message.split_once("Action::\"").and_then(|(_, rest)| rest.split_once("\"`"));
+    let Some((word, _)) = word else { return problem };
+    let help = match nearest(word, vocabulary.action_names()) {
+        Some(near) => format!("did you mean `Action::\"{near}\"`?"),
+        None => "`almoner policy show --schema` lists the actions".to_owned(),
+    };
+    problem.help(help)
 }
 
 fn too_large(file: &str) -> Problem {

@@ -266,10 +266,31 @@ fn ask_policy_wins_over_permits_and_yields_to_forbids() {
 }
 
 #[test]
+fn unknown_action_suggests_the_nearest_one() {
+    for (action, says) in [
+        ("dir.wrte", "did you mean `Action::\"dir.write\"`?"),
+        ("outbox.sent", "did you mean `Action::\"outbox.send\"`?"),
+        ("dri", "did you mean `Action::\"dir\"`?"),
+        ("zebra.eats", "`almoner policy show --schema` lists the actions"),
+    ] {
+        let text = format!("forbid(principal, action == Action::{action:?}, resource);");
+        for owner in [PolicyOwner::Operator, PolicyOwner::Project, PolicyOwner::Machine] {
+            let problems = Policies::compile(&vocabulary(), owner, "p.cedar", &text, None).unwrap_err();
+            let help = problems.iter().find_map(|problem| problem.help.as_deref());
+            assert_eq!(help, Some(says), "{action} {owner:?}: {problems:#?}");
+        }
+    }
+}
+
+#[test]
 fn managed_policy_with_permit_is_refused() {
     let managed =
         |text: &str| Policies::compile(&vocabulary(), PolicyOwner::Machine, "managed.cedar", text, None);
     assert!(managed("@ask forbid(principal, action, resource);").is_ok());
+    for text in ["", "// nothing"] {
+        let problems = managed(text).unwrap_err();
+        assert!(problems.iter().any(|problem| problem.message == "it holds no policy"), "{problems:#?}");
+    }
     for (text, says) in [
         ("permit(principal, action, resource);", "a managed policy may only forbid or ask; this one permits"),
         (

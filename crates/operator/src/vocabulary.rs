@@ -135,6 +135,12 @@ impl Vocabulary {
         Ok(Vocabulary { schema, actions, worker: parse("Worker")?, text })
     }
 
+    /// Returns the names of all actions: the methods, and the kinds that group them.
+    pub(crate) fn action_names(&self) -> impl Iterator<Item = &str> {
+        let kinds = self.actions.keys().filter_map(|name| Some(name.split_once('.')?.0));
+        self.actions.keys().map(String::as_str).chain(kinds)
+    }
+
     /// Returns the schema in Cedar's own form, for editors and other tools.
     pub fn schema(&self) -> &str {
         &self.text

@@ -131,7 +131,7 @@ pub use pattern::{
 };
 pub use quoting::{Quoted, Quoting, QuotingPart, parts};
 pub use shell_word::shell_word;
-pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
+pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span, nearest};
 pub use text::{Text, TextBuilder};
 pub use value::{
     Array, ErrorData, MAX_DEPTH, NoRef, Record, Reference, Remote, Symbol, Tagged, Value, ValueError,

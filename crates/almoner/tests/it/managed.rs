@@ -26,7 +26,9 @@ struct Machine {
 
 impl Machine {
     fn new() -> Machine {
-        Machine { dir: tempfile::tempdir().unwrap() }
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        Machine { dir }
     }
 
     /// Writes a file of the administrator's, in one stroke.
@@ -195,6 +197,17 @@ fn faulty_managed_file_lets_no_run_begin() {
         assert!(said.err.contains(says) && said.err.contains(file), "{text}: {}", said.err);
         let doctor = machine.almoner(&home, &["doctor", "managed"]).expect(1).out;
         assert!(doctor.contains("✗ managed") && doctor.contains("no run begins"), "{text}: {doctor}");
+        assert_eq!(doctor.matches("almoner resume").count(), 1, "{text}: {doctor}");
+        if file == "managed.cedar" {
+            let said = machine.almoner(&home, &["policy", "check", "--managed"]).expect(6);
+            assert!(said.err.contains(says), "{text}: {}", said.err);
+        } else {
+            // The policies count only if the rules beside them do.
+            machine.write("managed.cedar", FORBID);
+            let exit = if text.contains("managed.cedar") { 0 } else { 5 };
+            machine.almoner(&home, &["policy", "check", "--managed"]).expect(exit);
+            machine.remove("managed.cedar");
+        }
         machine.remove(file);
     }
     // Empty rules bind nothing.
@@ -205,6 +218,7 @@ fn faulty_managed_file_lets_no_run_begin() {
     machine.almoner(&home, &["approve", "1"]).expect(0);
     let stopped = machine.almoner(&home, &["resume"]);
     assert!(stopped.code != 0 && stopped.err.contains("managed.cedar"), "{stopped:?}");
+    assert_eq!(stopped.err.matches("then `almoner resume`").count(), 1, "{stopped:?}");
     assert!(!home.path("out/a.md").exists());
     machine.remove("managed.cedar");
     machine.almoner(&home, &["resume"]).expect(0);
@@ -411,10 +425,24 @@ fn fixed_path_owners_and_modes_count_in_every_home() {
     check("cannot follow /etc/almoner/managed.toml: others than root may write it");
     let help = under_etc(&etc, &homes[0], &CLERK).err;
     assert!(help.contains("`chmod go-w /etc/almoner/managed.toml`"), "{help}");
+    let help = |says: &str| {
+        let doctor = under_etc(&etc, &homes[0], &["doctor", "managed"]).expect(1).out;
+        assert!(doctor.contains(says), "{says}: {doctor}");
+    };
+    mode(&file, 0o600);
+    check("cannot follow /etc/almoner/managed.toml: users other than root cannot read it");
+    help("`chmod a+rX /etc/almoner/managed.toml`");
     mode(&file, 0o644);
     mode(&folder, 0o777);
     check("cannot follow /etc/almoner: others than root may write into it");
+    mode(&folder, 0o700);
+    check("cannot follow /etc/almoner: users other than root cannot go through it");
+    help("`chmod a+rX /etc/almoner`");
     mode(&folder, 0o755);
+    let rules_beside = etc.join("almoner/managed.cedar");
+    std::fs::create_dir(&rules_beside).unwrap();
+    help("`mv /etc/almoner/managed.cedar /etc/almoner/managed.cedar.old`");
+    std::fs::remove_dir(&rules_beside).unwrap();
     std::fs::rename(&file, etc.join("rules")).unwrap();
     std::os::unix::fs::symlink("../rules", &file).unwrap();
     check("cannot follow /etc/almoner/managed.toml: it is a link");

@@ -15,6 +15,14 @@ pub enum ManagedError {
         /// The command that repairs it.
         repair: String,
     },
+    /// Root reads the file, and other users cannot. So it binds the homes of root alone.
+    #[error("cannot follow {}: users other than root cannot {}", path.display(), if *is_directory { "go through it" } else { "read it" })]
+    Hidden {
+        /// The file or the directory.
+        path: PathBuf,
+        /// Whether it is a directory.
+        is_directory: bool,
+    },
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
@@ -36,16 +44,17 @@ pub enum ManagedError {
 }
 
 impl ManagedError {
-    /// Returns one line that names the remedy.
+    /// Returns one line that names the remedy. Runs that have stopped go on after `almoner resume`.
     pub fn help(&self) -> String {
         match self {
-            ManagedError::Untrusted { repair, .. } => format!("as root: `{repair}`; then `almoner resume`"),
+            ManagedError::Untrusted { repair, .. } => format!("as root: `{repair}`"),
+            ManagedError::Hidden { path, .. } => format!("as root: `chmod a+rX {}`", path.display()),
             ManagedError::Unreadable { path, .. } => {
                 let above = path.parent().unwrap_or(path).display();
-                format!("as root: `chmod a+rX {above} {}`; then `almoner resume`", path.display())
+                format!("as root: `chmod a+rX {above} {}`", path.display())
             }
             ManagedError::Invalid { advice, .. } => {
-                format!("{advice}; `almoner doctor managed` reads it again, and `almoner resume` goes on")
+                format!("{advice}; `almoner doctor managed` reads it again")
             }
         }
     }

@@ -166,7 +166,7 @@ fn ancestors(directory: &Path, first: &Path) -> Vec<PathBuf> {
 /// Reads the administrator's files.
 ///
 /// # Errors
-/// When somebody else than root can have written one of them, or one cannot be read.
+/// When somebody else than root can have written one of them, or one cannot be read by every user.
 pub(super) fn texts() -> Result<Texts, ManagedError> {
     let Place { directory, first } = place();
     let mut opened: Option<OwnedFd> = None;
@@ -183,7 +183,7 @@ pub(super) fn texts() -> Result<Texts, ManagedError> {
             Err(Errno::NOENT) => return Ok(Texts::default()),
             Err(Errno::LOOP | Errno::NOTDIR) => {
                 let reason = "it is a link, or no directory";
-                let repair = format!("rm {0}; mkdir -m 755 {0}", path.display());
+                let repair = format!("mv {0} {0}.old; mkdir -m 755 {0}", path.display());
                 return Err(ManagedError::Untrusted { path, reason, repair });
             }
             Err(error) => return Err(ManagedError::Unreadable { path, source: error.into() }),
@@ -200,7 +200,7 @@ pub(super) fn texts() -> Result<Texts, ManagedError> {
         return Ok(Texts::default());
     }
     // The owner of the directories counts only if there is a file that another could replace.
-    walked.iter().try_for_each(|(path, stat)| expect_owned_by_root(path, stat, true))?;
+    walked.iter().try_for_each(|(path, stat)| expect_of_root(path, stat, true))?;
     let read = |found: Option<std::fs::File>, name: &str| {
         found.map(|file| read_file(file, &directory.join(name))).transpose()
     };
@@ -228,10 +228,10 @@ fn read_file(file: std::fs::File, path: &Path) -> Result<String, ManagedError> {
     let unreadable = |source: std::io::Error| ManagedError::Unreadable { path: path.to_owned(), source };
     let stat = rustix::fs::fstat(&file).map_err(|error| unreadable(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        let repair = format!("rm -r {}", path.display());
+        let repair = format!("mv {0} {0}.old", path.display());
         return Err(ManagedError::Untrusted { path: path.to_owned(), reason: "it is no file", repair });
     }
-    expect_owned_by_root(path, &stat, false)?;
+    expect_of_root(path, &stat, false)?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let invalid = |reason: String, advice: &str| ManagedError::Invalid {
@@ -252,7 +252,8 @@ fn is_root(owner: u32) -> bool {
     owner == 0 || (test_place().is_some() && owner == rustix::process::geteuid().as_raw())
 }
 
-fn expect_owned_by_root(path: &Path, stat: &Stat, is_directory: bool) -> Result<(), ManagedError> {
+/// Checks that only root can have written a file or can replace it, and that it binds every user.
+fn expect_of_root(path: &Path, stat: &Stat, is_directory: bool) -> Result<(), ManagedError> {
     let untrusted =
         |reason, repair: String| Err(ManagedError::Untrusted { path: path.to_owned(), reason, repair });
     if !is_root(stat.st_uid) {
@@ -263,5 +264,10 @@ fn expect_owned_by_root(path: &Path, stat: &Stat, is_directory: bool) -> Result<
             if is_directory { "others than root may write into it" } else { "others than root may write it" };
         return untrusted(what, format!("chmod go-w {}", path.display()));
     }
-    Ok(())
+    let for_others = if is_directory { Mode::XOTH } else { Mode::ROTH };
+    if Mode::from_raw_mode(stat.st_mode).contains(for_others) {
+        Ok(())
+    } else {
+        Err(ManagedError::Hidden { path: path.to_owned(), is_directory })
+    }
 }

@@ -127,7 +127,7 @@ fn server_fault(server: &Server) -> Option<&'static str> {
 }
 
 fn compile(path: &Path, text: &str) -> Result<Policies, ManagedError> {
-    let policies = policy_file::compile(path, PolicyOwner::Machine, text, None).map_err(|problems| {
+    policy_file::compile(path, PolicyOwner::Machine, text, None).map_err(|problems| {
         let all: Vec<String> = problems
             .iter()
             .map(|problem| match problem.line {
@@ -138,14 +138,7 @@ fn compile(path: &Path, text: &str) -> Result<Policies, ManagedError> {
         let help = problems.iter().find_map(|problem| problem.help.clone());
         let advice = help.unwrap_or_else(|| "mend it: docs/policy.md has the words".to_owned());
         invalid(path, None, all.join("; "), advice)
-    })?;
-    match policies.policies().is_empty() {
-        false => Ok(policies),
-        true => {
-            let advice = "write a policy into it, or remove the file".to_owned();
-            Err(invalid(path, None, "it holds no policy".to_owned(), advice))
-        }
-    }
+    })
 }
 
 fn invalid(path: &Path, line: Option<usize>, reason: String, advice: String) -> ManagedError {

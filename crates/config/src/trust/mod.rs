@@ -75,8 +75,8 @@ impl File {
             Ok(read) => read,
             Err(e) => return fail(e.to_string(), "it must be yours to read"),
         };
-        if let Err((what, help)) = check_trusted(&meta) {
-            return fail(what.to_owned(), help);
+        if let Err((what, help)) = check_trusted(path, &meta) {
+            return fail(what.to_owned(), &help);
         }
         let mut bytes = Vec::new();
         if let Err(e) = file.take(meta.len().saturating_add(1)).read_to_end(&mut bytes) {

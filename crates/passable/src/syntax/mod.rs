@@ -10,6 +10,7 @@ mod shorthand;
 mod wrap;
 
 pub use error::{PatternError, Span};
+pub use nearest::nearest;
 pub use shorthand::{CAPABILITY_WORDS, Node};
 
 use crate::guard::{InterfaceGuard, MethodGuard};

@@ -1,7 +1,7 @@
 //! The search for the known name that is nearest to a misspelt one.
 
 /// Returns the known name that is nearest to a misspelt one, or `None` if all are too different.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + name.chars().count() / 3;
     let measured = known.into_iter().map(|known| (distance(name, known), known));
     measured.filter(|(distance, _)| *distance <= limit).min().map(|(_, known)| known)
