@@ -173,7 +173,7 @@ pub fn read(config: &Path) -> Result<Servers, Failure> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Servers::default()),
         Err(e) => return Err(fail(&e.to_string(), "the file must be yours to read")),
     };
-    settings::check_trusted(&meta).map_err(|(what, help)| fail(what, help))?;
+    settings::check_trusted(&path, &meta).map_err(|(what, help)| fail(what, &help))?;
     let text = std::fs::read_to_string(&path).map_err(|e| fail(&e.to_string(), "save it as plain text"))?;
     serde_json::from_str(&text).map_err(|e| {
         fail(&e.to_string(), "mend it, or take it away and add the servers with `almoner mcp add`")
@@ -266,6 +266,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::write(path(config.path()), "{}").unwrap();
         std::fs::set_permissions(path(config.path()), std::fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(read(config.path()).unwrap_err().message.raw().contains("everybody may write it"));
+        let failure = read(config.path()).unwrap_err();
+        assert!(failure.message.raw().contains("everybody may write it"));
+        let command = format!("`chmod o-w {}`", path(config.path()).display());
+        assert!(failure.help.contains(&command), "{}", failure.help);
     }
 }

@@ -49,10 +49,16 @@ impl Egress {
         &self.place
     }
 
+    /// Returns whether no server at all may be reached.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// Returns the allowed servers, in one line.
     #[must_use]
     pub fn description(&self) -> String {
-        match self.rules.is_empty() {
+        match self.is_empty() {
             true => "no server at all".to_owned(),
             false => self.rules.iter().map(Rule::description).collect::<Vec<_>>().join(", "),
         }

@@ -197,7 +197,8 @@ impl Network {
         let mut lines = vec![proxy("https", &self.https), proxy("http", &self.http), authorities];
         lines.extend(self.egress.iter().map(|egress| {
             let (place, servers) = (egress.place(), egress.description());
-            (true, format!("the machine's administrator allows only {servers} ({place})"))
+            let only = if egress.is_empty() { "" } else { "only " };
+            (true, format!("the machine's administrator allows {only}{servers} ({place})"))
         }));
         lines.extend(self.bypass.unreadable().iter().map(|entry| {
             (false, format!("no_proxy: `{}` names no server, and counts for nothing", entry.escape_debug()))
@@ -547,6 +548,19 @@ mod tests {
         let lines = Network::new(&settings, &Environment::default()).description();
         let is_named = |line: &(bool, String)| !line.0 && line.1.contains("`b:port` names no server");
         assert!(lines.iter().any(is_named), "{lines:?}");
+    }
+
+    #[test]
+    fn allowed_servers_are_described_also_if_there_are_none() {
+        for (servers, says) in [
+            (&[][..], "the machine's administrator allows no server at all (/etc/managed)"),
+            (&["https://h"], "the machine's administrator allows only https://h (/etc/managed)"),
+        ] {
+            let egress = Egress::parse("/etc/managed", servers.iter().copied()).unwrap();
+            let network = network(&NetworkSettings::default(), &[]).with_egress(Some(egress.into()));
+            let lines = network.description();
+            assert!(lines.iter().any(|(_, line)| line == says), "{lines:?}");
+        }
     }
 
     #[test]

@@ -177,6 +177,13 @@ fn doctor_and_status_print_json() {
         assert_eq!(check(id)["ok"], true, "{report}");
     }
     assert_eq!(check("model")["ok"], false, "there is no model in an empty home");
+    // The remedy of a fault is the remedy of its check, and no part of the evidence.
+    let store = home.root().join("state/store/almoner.sqlite");
+    std::fs::set_permissions(&store, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let report = home.almoner(&["doctor", "daemon", "--json"]).expect(1).json();
+    let fault = report["checks"].as_array().unwrap().iter().find(|check| check["ok"] == false).unwrap();
+    assert_eq!(fault["remedy"], format!("chmod 0600 {}", store.display()), "{report}");
+    assert!(!fault["evidence"].as_str().unwrap().contains("chmod"), "{report}");
 }
 
 #[test]

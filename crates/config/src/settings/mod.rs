@@ -23,6 +23,7 @@ use model::{ModelLimits, Price};
 
 use crate::place::Place;
 use control::exit::{Exit, Failure};
+use passable::{shell_word, visible_line};
 
 /// The name of the file in the user's configuration directory.
 pub const FILE: &str = "config.toml";
@@ -112,7 +113,7 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Settings::default()),
         Err(e) => return Err(fail(&e.to_string(), "the file must be yours to read")),
     };
-    check_trusted(&meta).map_err(|(what, help)| fail(what, help))?;
+    check_trusted(path, &meta).map_err(|(what, help)| fail(what, &help))?;
     let bytes = std::fs::read(path).map_err(|e| fail(&e.to_string(), "the file must be yours to read"))?;
     let text = String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8", "save it as plain text"))?;
     read::parse(&text).map_err(|trouble| {
@@ -126,19 +127,22 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
 ///
 /// # Errors
 /// The fault of the file, with advice.
-pub fn check_trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
+pub fn check_trusted(path: &Path, meta: &std::fs::Metadata) -> Result<(), (&'static str, String)> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if !meta.is_file() {
-        return Err(("this is no file", "move it away, or write a file there"));
+        return Err(("this is no file", "move it away, or write a file there".to_owned()));
     }
     if meta.len() > MAX_FILE_BYTES {
-        return Err(("it has more than 64 KiB", "settings are short; is it the right file?"));
+        return Err(("it has more than 64 KiB", "settings are short; is it the right file?".to_owned()));
     }
     if ![rustix::process::getuid().as_raw(), 0].contains(&meta.uid()) {
-        return Err(("it belongs to another user", "a file that names programs to run must be yours"));
+        let help = "a file that names programs to run must be yours".to_owned();
+        return Err(("it belongs to another user", help));
     }
     if meta.permissions().mode() & 0o002 != 0 {
-        return Err(("everybody may write it", "it names programs to run: `chmod o-w` it"));
+        let path = path.to_string_lossy();
+        let help = format!("it names programs to run: `chmod o-w {}`", visible_line(&shell_word(&path)));
+        return Err(("everybody may write it", help));
     }
     Ok(())
 }

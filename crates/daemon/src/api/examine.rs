@@ -83,12 +83,16 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
         _ => "copy the state directory before anything else; then report this".to_owned(),
     };
     let health = daemon.store.check(true).map_err(|e| Failure::from_error(Exit::Failure, e))?;
-    let mut found: Vec<(String, bool, String)> = health
+    let faults: Vec<Check> = health
         .findings
         .iter()
-        .map(|f| ("store".to_owned(), false, format!("{}: {} {}", f.path.display(), f.problem, f.remedy)))
+        .map(|fault| {
+            let evidence = format!("{}: {}", fault.path.display(), fault.problem);
+            Check::new("store", false, evidence, fault.remedy.as_str())
+        })
         .collect();
-    if found.is_empty() {
+    let mut found = Vec::new();
+    if faults.is_empty() {
         let blobs = health.blobs.unwrap_or(0);
         let said = format!(
             "{} KiB and {blobs} blobs, all readable, nobody else can read them",
@@ -100,6 +104,7 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
     found.push(audit::doctor_line(daemon)?);
     found.push(vault::memory_doctor_line());
     let checks = found.into_iter().map(|(id, ok, evidence)| Check::new(&id, ok, evidence, remedy(&id)));
+    let checks = faults.into_iter().chain(checks);
     Ok(checks.chain([vault::doctor_check(daemon)]).collect())
 }
 
@@ -255,7 +260,8 @@ fn managed_checks() -> Vec<Check> {
     let check = |ok: bool, evidence: String, remedy: String| Check::new("managed", ok, evidence, remedy);
     match managed::current() {
         Err(fault) => {
-            vec![check(false, format!("{fault}; nothing is judged, and no run begins"), fault.help())]
+            let help = format!("{}; then `almoner resume`", fault.help());
+            vec![check(false, format!("{fault}; nothing is judged, and no run begins"), help)]
         }
         Ok(rules) if !rules.is_managed() => {
             let nothing = "this machine is not managed: /etc/almoner has no rules";
@@ -284,7 +290,8 @@ fn web(place: &Place) -> Check {
     let mode = std::fs::metadata(&path).map(|meta| meta.permissions().mode() & 0o777);
     if mode.as_ref().is_ok_and(|mode| mode & 0o077 != 0) {
         let evidence = format!("{} can be read by others", path.display());
-        return check(false, evidence, "chmod 600 it: the private name of the pages stands there");
+        let remedy = format!("`chmod 600 {}`: the private name of the pages stands there", path.display());
+        return check(false, evidence, &remedy);
     }
     let open: Vec<_> = kept.sessions.open(clock::now_ms()).collect();
     let bare: Vec<_> =
