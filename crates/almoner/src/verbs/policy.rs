@@ -1,6 +1,6 @@
 //! `almoner policy`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use operator::{Call, Policies, PolicyOwner, Problem};
 use passable::{Untrusted, visible_line};
@@ -40,9 +40,22 @@ pub fn policy(acting: &Session<'_>, args: &PolicyArgs) -> ExitResult {
                 _ => PolicyOwner::Operator,
             };
             let usual = || if *managed { managed::policy_path() } else { own() };
-            check(acting, &file.clone().unwrap_or_else(usual), whose)
+            check(acting, &PolicySource::new(file.as_deref(), usual), whose)
         }
-        Some(PolicyVerb::Test { call, file }) => test(&file.clone().unwrap_or_else(own), call),
+        Some(PolicyVerb::Test { call, file }) => test(&PolicySource::new(file.as_deref(), own), call),
+    }
+}
+
+/// The file whose policies are checked or tried.
+struct PolicySource {
+    path: PathBuf,
+    /// Whether the user has named the file. Otherwise it is the one that is followed.
+    is_named: bool,
+}
+
+impl PolicySource {
+    fn new(named: Option<&Path>, usual: impl FnOnce() -> PathBuf) -> PolicySource {
+        PolicySource { path: named.map_or_else(usual, Path::to_owned), is_named: named.is_some() }
     }
 }
 
@@ -165,13 +178,16 @@ fn list(policies: &[PolicyRow], examples: usize) -> String {
     text + &format!("{} as they must be\n", policy_file::counted(policies.len(), examples))
 }
 
-fn load(file: &Path, whose: PolicyOwner) -> Result<Policies, Failure> {
-    match policy_file::load(file, whose) {
+fn load(source: &PolicySource, whose: PolicyOwner) -> Result<Policies, Failure> {
+    match policy_file::load(&source.path, whose) {
         Ok(Some((policies, _))) => Ok(policies),
         Ok(None) => {
-            let shown = file.display().to_string();
-            Err(Failure::new(Exit::NotFound, format!("there is no file {}", visible_line(&shown)))
-                .help("without one, the built-in rules hold: see `docs/policy.md`"))
+            let shown = output::path(&source.path);
+            let help = match source.is_named {
+                true => "name a file that is there; without a name, the file in force is read",
+                false => "without one, the built-in rules hold: see `docs/policy.md`",
+            };
+            Err(Failure::new(Exit::NotFound, format!("there is no file {shown}")).help(help))
         }
         Err(problems) => {
             problems.iter().for_each(|problem| output::failure(&problem_failure(problem)));
@@ -185,8 +201,12 @@ fn problem_failure(problem: &Problem) -> Failure {
     Failure::new(Exit::Invalid, format!("cannot follow {problem}")).help(help)
 }
 
-fn check(acting: &Session<'_>, file: &Path, whose: PolicyOwner) -> ExitResult {
-    let policies = load(file, whose)?;
+fn check(acting: &Session<'_>, source: &PolicySource, whose: PolicyOwner) -> ExitResult {
+    let policies = load(source, whose)?;
+    if whose == PolicyOwner::Machine && !source.is_named {
+        // The owner and the mode of the file count too, and the rules beside it.
+        managed::rules()?;
+    }
     for warning in policies.warnings() {
         output::report(&format!("note: {warning}\n"));
     }
@@ -215,7 +235,7 @@ fn check(acting: &Session<'_>, file: &Path, whose: PolicyOwner) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-fn test(file: &Path, words: &[String]) -> ExitResult {
+fn test(source: &PolicySource, words: &[String]) -> ExitResult {
     let vocabulary = policy_file::vocabulary()?;
     // The shell has removed the quotes, so a value that had quotes needs them again.
     let quoted = words.iter().map(|word| match word.split_once('=') {
@@ -228,7 +248,7 @@ fn test(file: &Path, words: &[String]) -> ExitResult {
     let call = Call::parse(&vocabulary, &quoted.collect::<Vec<_>>().join(" ")).map_err(|what| {
         Failure::new(Exit::Usage, what).help("`almoner policy show --schema` lists the words")
     })?;
-    let said = load(file, PolicyOwner::Operator)?.try_out(&vocabulary, &call);
+    let said = load(source, PolicyOwner::Operator)?.try_out(&vocabulary, &call);
     let by: Vec<&str> = said.by.iter().map(String::as_str).collect();
     let mut text = match said.stance {
         Stance::Permits => format!("permitted by {}\n", by.join(", ")),

@@ -44,7 +44,10 @@ fn missing_policy_file_changes_nothing() {
     run(&home, 7);
     let shown = home.almoner(&["policy"]).expect(0).out;
     assert!(shown.contains("no policies are in force"), "{shown}");
-    home.almoner(&["policy", "check"]).expect(4);
+    let usual = home.almoner(&["policy", "check"]).expect(4).err;
+    assert!(usual.contains("the built-in rules hold"), "{usual}");
+    let mistyped = home.almoner(&["policy", "check", "nope.cedar"]).expect(4).err;
+    assert!(mistyped.contains("name a file that is there") && !mistyped.contains("built-in"), "{mistyped}");
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod many;
 mod names;
 mod narrower;
 mod pages;
+mod policy;
 mod promised;
 mod proposed;
 mod rejected_forms;

@@ -20,7 +20,8 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
                 "The file is " code { (parts::word(&report.path)) } ": "
                 @match &report.digest {
                     Some(digest) => { "in force as " code { (digest.short()) } "." },
-                    None => "none is in force; the built-in rules hold.",
+                    None if report.ready => "none is in force; the built-in rules hold.",
+                    None => "it cannot be followed.",
                 }
             }
             @if !report.ready {
@@ -44,7 +45,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
             }
             h2 { "Rules " span.count { (report.policies.len()) } }
             @if report.policies.is_empty() { p.note { "None of the operator's." } } @else { (table(&report.policies)) }
-            p.note { (report.examples) " examples came out as they must. " code { "almoner policy test …" } " tries a call." }
+            p.note { (examples(report.examples)) " must. " code { "almoner policy test …" } " tries a call." }
             h2 { "What asked or refused most" }
             @if stats.rules.is_empty() { p.note { "No rule had anything to say yet." } }
             @else {
@@ -54,6 +55,14 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         }
     };
     Ok(Page::new("/policy", "Policy", main).into())
+}
+
+/// Returns the words for examples that came out right.
+fn examples(count: usize) -> String {
+    match count {
+        1 => "1 example came out as it".to_owned(),
+        count => format!("{count} examples came out as they"),
+    }
 }
 
 fn table(policies: &[PolicyRow]) -> Markup {
