@@ -157,6 +157,19 @@ fn cursor_of_another_log_or_receiver_is_a_conflict() {
     let said = follow(&home, &["--jsonl", "--cursor", "c"]).expect(8);
     assert!(said.err.contains("the log does not go on from it") && said.out.is_empty(), "{}", said.err);
     assert!(!follow(&home, &["--jsonl", "--cursor", "c", "--from", "start"]).expect(0).out.is_empty());
+    // A beginning that the user names replaces a cursor that cannot be used.
+    let foreign = std::fs::read_to_string(&path).unwrap().replace("jsonl", "http://h");
+    for (text, exit, says) in
+        [("{", 1, "cannot read the cursor `c`"), (&foreign, 8, "it belongs to http://h")]
+    {
+        std::fs::write(&path, text).unwrap();
+        let said = follow(&home, &["--jsonl", "--cursor", "c"]).expect(exit);
+        assert!(said.err.contains(says) && said.out.is_empty(), "{}", said.err);
+        let said = follow(&home, &["--jsonl", "--cursor", "c", "--from", "start"]).expect(0);
+        assert!(said.err.contains(says) && said.err.contains("`--from` replaces it"), "{}", said.err);
+        assert_eq!(numbers(&said.out), (1..=last_event(&home)).collect::<Vec<_>>());
+        assert_eq!(follow(&home, &["--jsonl", "--cursor", "c"]).expect(0).out, "");
+    }
 }
 
 fn kill(process: i64) {
@@ -408,7 +421,8 @@ fn collector_that_refuses_for_good_keeps_the_cursor_back() {
     let collector = Collector::start(port, &["ok", "401"]);
     let url = format!("http://127.0.0.1:{port}");
     let said = follow(&home, &["--otlp", &url]).expect(1);
-    assert!(said.err.contains("401 not now"), "{}", said.err);
+    assert!(said.err.contains(": status 401 (not now)\n"), "{}", said.err);
+    assert!(said.err.contains("`--header NAME=VALUE`"), "{}", said.err);
     collector.requests();
     follow(&home, &["--otlp", &url]).expect(0);
     let (_, records) = taken(&collector.requests());

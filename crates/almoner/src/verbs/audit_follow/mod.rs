@@ -16,6 +16,7 @@ use self::jsonl::JsonLines;
 use self::otlp::Exporter;
 use crate::cli::audit::{FollowEventsArgs, FromEvent};
 use crate::session::Session;
+use crate::ui::output;
 use control::ask::unexpected;
 use control::audit_report::Anchor;
 use control::exit::{Exit, ExitResult, Failure};
@@ -57,11 +58,11 @@ pub fn follow(acting: &Session<'_>, args: &FollowEventsArgs) -> ExitResult {
     };
     let mut file = CursorFile::open(acting.place, &name)?;
     let last = acting.last_event()?;
-    let kept = file.load(&target, acting.agent)?;
-    let begin = match (args.from, kept) {
-        (Some(from), _) => anchor_before(acting, from, last)?,
-        (None, Some(cursor)) => cursor.log,
-        (None, None) => cursor::BEGINNING,
+    let kept = file.load(&target, acting.agent);
+    let (begin, replaced) = match (args.from, kept) {
+        // A beginning that the user chose replaces every cursor, also one that cannot be used.
+        (Some(from), kept) => (anchor_before(acting, from, last)?, kept.err()),
+        (None, kept) => (kept?.map_or(cursor::BEGINNING, |cursor| cursor.log), None),
     };
     let cursor_at = |log: Anchor| Cursor {
         version: cursor::VERSION,
@@ -75,6 +76,9 @@ pub fn follow(acting: &Session<'_>, args: &FollowEventsArgs) -> ExitResult {
     }
     // A beginning that the user chose holds from now on, also if nothing is delivered yet.
     if args.from.is_some() {
+        if let Some(unusable) = replaced {
+            output::note(&format!("{}; `--from` replaces it", unusable.message.visible_line()));
+        }
         file.store(&cursor_at(begin))?;
     }
     if is_done {

@@ -119,10 +119,7 @@ impl Transport {
                     return Err(PostError::Refused(Failure::new(Exit::Denied, message).help(error.help())));
                 }
                 Attempt::Refused(status, reason) => {
-                    let message =
-                        format!("cannot deliver events to {}: {status} {reason}", visible_line(&self.base));
-                    let failure = Failure::new(Exit::Failure, message)
-                        .help("the cursor stays before them; the same command sends them again");
+                    let failure = refusal(&self.base, status, &reason);
                     return Err(match status {
                         TOO_LARGE => PostError::TooLarge(failure),
                         _ => PostError::Refused(failure),
@@ -162,6 +159,18 @@ impl Transport {
             _ => Attempt::Refused(status, reason_of(&answer.unwrap_or_default())),
         }
     }
+}
+
+/// Returns the failure for a status with which the collector refuses events for good.
+fn refusal(base: &str, status: u16, reason: &str) -> Failure {
+    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    let message = format!("cannot deliver events to {}: status {status}{reason}", visible_line(base));
+    let help = match status {
+        401 | 403 => format!("give the collector's key: `--header NAME=VALUE`, or in {HEADERS_VARIABLE}"),
+        404 => "check the address: `/v1/traces` and `/v1/logs` follow it by themselves".to_owned(),
+        _ => "the cursor stays before them; the same command sends them again".to_owned(),
+    };
+    Failure::new(Exit::Failure, message).help(help)
 }
 
 /// Returns the wait that the header `Retry-After` asks for, in seconds or as a date.
@@ -237,6 +246,25 @@ mod tests {
             assert!(!failure.message.raw().contains("bad"), "the text stays out of the message");
         }
         assert_eq!(parse_header("authorization=Bearer x=y").unwrap().1.to_str().unwrap(), "Bearer x=y");
+    }
+
+    #[test]
+    fn refusal_names_the_status_and_its_way_out() {
+        for (status, reason, message, help) in [
+            (401, "", "cannot deliver events to http://h: status 401", "`--header NAME=VALUE`"),
+            (
+                403,
+                "no key",
+                "cannot deliver events to http://h: status 403 (no key)",
+                "`--header NAME=VALUE`",
+            ),
+            (404, "", "cannot deliver events to http://h: status 404", "`/v1/traces` and `/v1/logs` follow"),
+            (400, "", "cannot deliver events to http://h: status 400", "the cursor stays before them"),
+        ] {
+            let failure = refusal("http://h", status, reason);
+            assert_eq!(failure.message.raw(), message);
+            assert!(failure.help.contains(help), "{status}: {}", failure.help);
+        }
     }
 
     #[test]
