@@ -24,6 +24,12 @@ pub fn restore(place: &Place, args: &RestoreArgs) -> ExitResult {
     let restore = Restore::open(place, &file, scope)?;
     let plan = restore.plan(&moves)?;
     output::listing(&card(place, &restore, &plan, scope))?;
+    // Without a person who reads the card, a directory that is mistyped would stay where it was.
+    if args.yes
+        && let Some(unused) = plan.unused.first()
+    {
+        return Err(unused_map(unused));
+    }
     if !args.yes && !confirm()? {
         output::note("nothing was restored");
         return Ok(Exit::Denied);
@@ -37,6 +43,16 @@ pub fn restore(place: &Place, args: &RestoreArgs) -> ExitResult {
         output::note(&format!("the earlier store is kept in {}", visible_line(&earlier.to_string_lossy())));
     }
     Ok(Exit::Ok)
+}
+
+/// Returns the failure for a directory of `--map` that nothing in the backup names.
+fn unused_map(from: &str) -> Failure {
+    let from = visible_line(from);
+    Failure::new(
+        Exit::Usage,
+        format!("cannot restore with `--map {from}=…`: nothing in the backup names {from}"),
+    )
+    .help("correct OLD to a path that the card shows, or leave the option out")
 }
 
 fn confirm() -> Result<bool, Failure> {

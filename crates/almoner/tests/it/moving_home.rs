@@ -104,6 +104,10 @@ fn moved_home_goes_on_where_the_old_one_was() {
     let said = new.almoner(&["restore", backup, "--map", &map]).expect(7);
     assert!(said.err.contains("nobody is here to say"), "{}", said.err);
     assert!(!new.root().join("state").exists() && !new.root().exists(), "nothing is written before a yes");
+    let said =
+        new.almoner(&["restore", backup, "--map", &map, "--map", "/never/there=/x", "--yes"]).expect(2);
+    assert!(said.err.contains("nothing in the backup names /never/there"), "{}", said.err);
+    assert!(!new.root().exists(), "nothing is written for a map that is mistyped");
     let said = new.almoner(&["restore", backup, "--map", &map, "--yes"]).expect(0);
     let (from, to) = (old.work().display().to_string(), new.work().display().to_string());
     for words in [
