@@ -269,7 +269,7 @@ pub struct FollowArgs {
     /// Do not wait for the run; print its number
     #[arg(long)]
     pub detach: bool,
-    /// Write the exact bytes of the result to FILE, instead of printing it
+    /// Write the result's exact bytes to FILE (`-`: to standard output)
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "detach")]
     pub output: Option<std::path::PathBuf>,
 }
@@ -536,7 +536,7 @@ pub struct TraceArgs {
     /// Show exactly what a model was sent: request N from 1, or `last`
     #[arg(long, value_name = "N", conflicts_with_all = ["tree", "timeline", "raw"])]
     pub request: Option<String>,
-    /// With --request: write its exact bytes to FILE
+    /// With --request: write its exact bytes to FILE (`-`: standard output)
     #[arg(short = 'o', long, value_name = "FILE", requires = "request", conflicts_with = "json")]
     pub output: Option<std::path::PathBuf>,
     /// As JSON.
@@ -621,7 +621,7 @@ pub struct WaitArgs {
     /// Stop waiting after so many seconds and exit with 9 (0: do not wait)
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
-    /// Write the exact bytes of the result to FILE, instead of printing it
+    /// Write the result's exact bytes to FILE (`-`: to standard output)
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<std::path::PathBuf>,
     /// As JSON.

@@ -23,12 +23,17 @@ fn batch(acting: &Session<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
     }
 }
 
-/// Returns the file for the exact bytes of the result, if the user has named one.
+/// Returns the target of the exact bytes of the result, if the user has named one.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file cannot be written, or standard output would get the result and JSON.
 pub fn result_file(how: &FollowArgs) -> Result<Option<ResultFile>, Failure> {
-    how.output.as_deref().map(ResultFile::new).transpose()
+    let target = how.output.as_deref().map(ResultFile::new).transpose()?;
+    if matches!(target, Some(ResultFile::StandardOutput)) && (how.json || how.events) {
+        let message = "cannot write the result and JSON to standard output";
+        return Err(Failure::new(Exit::Usage, message).help("leave `-o -` out: the JSON has the result"));
+    }
+    Ok(target)
 }
 
 /// Follows a run to its end, or until it waits for a person who is not here, and prints the outcome.
@@ -115,7 +120,7 @@ pub fn print_outcome(acting: &Session<'_>, run: &Run, how: &FollowArgs) -> ExitR
         output::report(&batch.render());
     }
     if let (RunOutcome::Done(result), Some(file)) = (outcome, &result_file(how)?) {
-        file.write(value::exact(result).as_bytes()).map_err(|failure| {
+        file.write(&value::exact(result)).map_err(|failure| {
             let again = acting.command(&format!("resume {} --output FILE", run.number));
             failure.help(format!("the result is kept: {again} writes it"))
         })?;

@@ -1,4 +1,4 @@
-//! The file that gets the exact bytes of a result, as `--output` names it.
+//! The target of the exact bytes of a result, as `--output` names it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,31 +7,42 @@ use super::output;
 use config::whole_file;
 use control::exit::{Exit, Failure};
 
-/// A file for the exact bytes of one result.
+/// A target for the exact bytes of one result.
 #[derive(Debug)]
-pub struct ResultFile {
-    path: PathBuf,
+pub enum ResultFile {
+    /// Standard output, which is named `-`.
+    StandardOutput,
+    /// A file.
+    File(PathBuf),
 }
 
 impl ResultFile {
-    /// Returns the file at a path. It is checked before the work begins, so that no model is paid for a result that
+    /// Returns the target at a path. It is checked before the work begins, so that no model is paid for a result that
     /// cannot be written.
     ///
     /// # Errors
     /// When the path is a directory, or cannot be written.
     pub fn new(path: &Path) -> Result<ResultFile, Failure> {
+        if path == Path::new("-") {
+            return Ok(ResultFile::StandardOutput);
+        }
         whole_file::check_replaceable(path).map_err(|e| failure(path, &e))?;
-        Ok(ResultFile { path: path.to_owned() })
+        Ok(ResultFile::File(path.to_owned()))
     }
 
-    /// Writes the bytes in the place of whatever the file holds, and tells the user.
+    /// Writes the text in the place of whatever the file holds, and tells the user. A terminal gets the text without
+    /// the characters that act on it.
     ///
     /// # Errors
     /// When the file cannot be written. It then holds what it held before, but for the exception of [`whole_file`].
-    pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        whole_file::replace(&self.path, bytes).map_err(|e| failure(&self.path, &e))?;
-        let count = if bytes.len() == 1 { "1 byte".to_owned() } else { format!("{} bytes", bytes.len()) };
-        output::note(&format!("{} has the result ({count})", output::path(&self.path)));
+    pub fn write(&self, text: &str) -> Result<(), Failure> {
+        let path = match self {
+            ResultFile::StandardOutput => return output::part(text),
+            ResultFile::File(path) => path,
+        };
+        whole_file::replace(path, text.as_bytes()).map_err(|e| failure(path, &e))?;
+        let count = if text.len() == 1 { "1 byte".to_owned() } else { format!("{} bytes", text.len()) };
+        output::note(&format!("{} has the result ({count})", output::path(path)));
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ pub fn sent_request(acting: &Session<'_>, run: RunNumber, which: &str, args: &Tr
     output::report(&heading(&sent));
     let body = sent.body.raw();
     match (file, output::reader()) {
-        (Some(file), _) => file.write(body.as_bytes())?,
+        (Some(file), _) => file.write(body)?,
         (None, Reader::Program) => output::text(&json::without_controls(body))?,
         (None, Reader::Person) => {
             let pretty =

@@ -53,6 +53,11 @@ fn wait_prints_the_envelope_that_run_prints() {
     assert_eq!(home.almoner(&["wait", "r1"]).expect(0).out, "done\n");
     home.almoner(&["wait", "r1", "-o", "result.txt"]).expect(0);
     assert_eq!(home.read("result.txt"), "done");
+    for verb in ["wait", "resume"] {
+        assert_eq!(home.almoner(&[verb, "r1", "-o", "-"]).expect(0).out, "done");
+        home.almoner(&[verb, "r1", "-o", "-", "--json"]).expect(2);
+    }
+    assert!(!home.path("-").exists());
     home.almoner(&["wait", "r9"]).expect(4);
     home.almoner(&["wait", "soon"]).expect(2);
 }
