@@ -6502,6 +6502,8 @@ class Run(_RunRequired, total=False):
     questions: QuestionCount
     #: Whether a user has erased the run's data. The bytes that only the run's journal names are removed.
     forgotten: bool
+    #: Whether the request for the run had a key. The key starts no second run.
+    has_key: bool
 
 
 #: The name under which a program starts a run once. It has 1 to 128 visible characters of ASCII, without blanks.

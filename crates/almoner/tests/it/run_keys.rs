@@ -50,6 +50,10 @@ fn repeated_key_follows_the_run_from_where_it_is() {
     assert_eq!(count(&home), 1);
     clerk(&home, &["--key", "order/8", "--detach"]).expect(0);
     assert_eq!(count(&home), 2);
+    // A cancelled run keeps its key, so the way out names another one.
+    home.almoner(&["cancel", "r2"]).expect(0);
+    let cancelled = clerk(&home, &["--key", "order/8"]);
+    assert!(cancelled.code != 0 && cancelled.err.contains("again with another key"), "{cancelled:?}");
 }
 
 #[test]

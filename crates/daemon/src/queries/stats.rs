@@ -456,6 +456,7 @@ mod tests {
             exhausted: None,
             questions: Default::default(),
             forgotten: false,
+            has_key: false,
         }
     }
 

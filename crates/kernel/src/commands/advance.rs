@@ -260,6 +260,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         source: run.source,
         provenance,
         delivery: None,
+        has_key: false,
     };
     create(state, seed).map(drop)
 }

@@ -135,6 +135,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         exhausted: None,
         questions: Default::default(),
         forgotten: false,
+        has_key: false,
     };
     state.put_run(&run)?;
     let at = HostRun { host: state.actor, run: number };

@@ -211,6 +211,7 @@ fn call(
             // The caller's provenance is already in the inputs that it wrote.
             provenance: proposal.provenance.clone(),
             delivery: None,
+            has_key: false,
         },
     )
     .map(drop)

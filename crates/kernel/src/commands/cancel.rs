@@ -148,7 +148,7 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
 
 /// Ends code. If the code has ended before, its heap is dropped, and its objects are made again on their next use.
 fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
-    let trouble = trouble(reason);
+    let trouble = trouble(reason, false);
     let why = trouble.message.clone();
     if super::mail::park_cancelled(state, eval, &RunOutcome::Failed(trouble))? {
         return Ok(());

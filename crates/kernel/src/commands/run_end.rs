@@ -35,12 +35,16 @@ pub(crate) fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) 
     state.report(run, &outcome)
 }
 
-pub(crate) fn trouble(reason: &Untrusted) -> Trouble {
+/// Returns the trouble of a cancelled run, or of cancelled code. A key starts one run, so another start needs another key.
+pub(crate) fn trouble(reason: &Untrusted, has_key: bool) -> Trouble {
     let why = if reason.raw().is_empty() { "the host cancelled it" } else { reason.raw() };
     Trouble {
         code: "run/cancelled".to_owned(),
         message: Untrusted::new(why),
-        help: "start it again if you want it after all".to_owned(),
+        help: match has_key {
+            true => "start it again with another key if you want it after all".to_owned(),
+            false => "start it again if you want it after all".to_owned(),
+        },
     }
 }
 
@@ -56,7 +60,7 @@ pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<()
         match run.shape {
             // Cancelling is the only end of a conversation, so it is no failure.
             Shape::Chat => RunOutcome::Done(crate::proposal::Value::Null),
-            _ => RunOutcome::Failed(trouble(&reason)),
+            _ => RunOutcome::Failed(trouble(&reason, run.has_key)),
         },
     )
 }

@@ -13,9 +13,9 @@ use crate::run_key::KeyedRequest;
 use crate::state::{MessageSubject, State};
 use crate::table::{self, KeyedRun};
 
-pub(super) fn start(state: &mut State<'_>, mut start: Start) -> Result<Reply, Fault> {
+pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault> {
     state.hosts_only("start runs")?;
-    let key = start.key.take();
+    let key = start.key.clone();
     if let Some(run) = key.as_ref().map(|key| started_before(state, key)).transpose()?.flatten() {
         return Ok(Reply::AlreadyStarted { run });
     }
@@ -96,6 +96,7 @@ pub(super) fn start_for(
             false => Provenance::host().join(known),
         },
         delivery,
+        has_key: start.key.is_some(),
     };
     let result = create(state, seed)?;
     Ok((Reply::Started { run: number }, result))
@@ -216,6 +217,7 @@ pub(super) struct Seed {
     pub(super) source: MessageNumber,
     pub(super) provenance: Provenance,
     pub(super) delivery: Option<Delivery>,
+    pub(super) has_key: bool,
 }
 
 /// Makes a run that is ready to go. Returns the promise for its result.
@@ -280,6 +282,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         exhausted: None,
         questions: Default::default(),
         forgotten: false,
+        has_key: seed.has_key,
     };
     state.keep_run(&run)?;
     state.make_ready(&mut run)?;

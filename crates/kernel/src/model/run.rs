@@ -124,6 +124,9 @@ pub struct Run {
     /// Whether a user has erased the run's data. The bytes that only the run's journal names are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
+    /// Whether the request for the run had a key. The key starts no second run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_key: bool,
 }
 
 /// The progress of an open proposal.
