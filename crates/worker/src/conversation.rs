@@ -15,7 +15,7 @@ use crate::fold::{CallOutcome, Fold, Repetition, Turn, UserMessage};
 use crate::negative_answers::{REPEATED_RULE, answers, are_answers};
 use crate::program::Program;
 use crate::stored_reply::read_reply;
-use crate::trouble::{internal, trouble};
+use crate::trouble::{internal, of_prompt};
 use crate::{cut, history, spill};
 
 /// The maximum size of a text of the model that cannot be used and is sent back, in bytes.
@@ -42,7 +42,7 @@ pub(crate) fn request(
 ) -> Result<Request, Trouble> {
     let begun_with = fold.begun_with(&run.input.attachments);
     let prompt = render_prompt(&program.definition, &program.bundle, &data_with(run, &begun_with))
-        .map_err(|e| trouble("definition/prompt", e.to_string(), "mend the worker file and run it again"))?;
+        .map_err(|e| of_prompt(&e, &program.bundle.file))?;
     let mut said = fold.said.iter().peekable();
     let mut messages: Vec<Message> = first_message(world, run, &begun_with)?.into_iter().collect();
     if let Some(lines) = history::lines(world, run, fold, view)? {
@@ -97,8 +97,7 @@ pub fn first_prompt(
     attachments: &[Attachment],
 ) -> Result<String, Trouble> {
     let data = template_data(Json::Object(values.clone()), attachments, 0);
-    render_prompt(definition, bundle, &data)
-        .map_err(|e| trouble("definition/prompt", e.to_string(), "mend the worker file and run it again"))
+    render_prompt(definition, bundle, &data).map_err(|e| of_prompt(&e, &bundle.file))
 }
 
 /// Returns the data for a run's templates: `input`, `attachments`, and `item` if there is exactly one document.

@@ -11,10 +11,9 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::conversation::{attachment_list, item, template_data};
 use crate::definition::{
-    Bundle, Definition, RenderError, WriteScope, is_path_known_before, is_prompt_same_for_all, render_path,
-    render_prompt,
+    Bundle, Definition, WriteScope, is_path_known_before, is_prompt_same_for_all, render_path, render_prompt,
 };
-use crate::trouble::trouble;
+use crate::trouble::{of_prompt, trouble};
 
 /// The names in the data of a write step that are known before the item is worked on.
 const EACH_NAMES: [&str; 3] = ["input", "item", "attachments"];
@@ -99,7 +98,8 @@ impl ItemChecker<'_> {
     ) -> Result<ItemChecker<'a>, Trouble> {
         let has_own_prompts = !is_prompt_same_for_all(definition, bundle);
         if !has_own_prompts {
-            render_prompt(definition, bundle, &json!({ "input": input })).map_err(|e| prompt_trouble(&e))?;
+            render_prompt(definition, bundle, &json!({ "input": input }))
+                .map_err(|e| of_prompt(&e, &bundle.file))?;
         }
         let mut taken = TakenFiles::default();
         let mut steps = Vec::new();
@@ -122,7 +122,8 @@ impl ItemChecker<'_> {
         let documents = std::slice::from_ref(document);
         if self.has_own_prompts {
             let data = template_data(self.input.clone(), documents, index);
-            render_prompt(self.definition, self.bundle, &data).map_err(|e| prompt_trouble(&e))?;
+            render_prompt(self.definition, self.bundle, &data)
+                .map_err(|e| of_prompt(&e, &self.bundle.file))?;
         }
         let data = json!({
             "input": self.input, "item": item(&document.name, index), "attachments": attachment_list(documents),
@@ -144,11 +145,6 @@ impl ItemChecker<'_> {
 /// Returns the trouble for an item that would write the file of another writer.
 fn same_file(path: &str, other: &str) -> Trouble {
     trouble("output/same-file", format!("it would write {path}, which {other} writes"), SAME_FILE_HELP)
-}
-
-/// Returns the trouble for a prompt that cannot be made.
-fn prompt_trouble(error: &RenderError) -> Trouble {
-    trouble("definition/prompt", error.to_string(), "mend the worker file and run it again")
 }
 
 #[cfg(test)]

@@ -3,13 +3,28 @@
 use kernel::proposal::Finding;
 use kernel::run::{Limits, Trouble};
 use model::ModelError;
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, shell_word, visible_line};
 
 use crate::cut;
+use crate::definition::RenderError;
 
 /// Returns a trouble. The `code` is stable, and the `message` may quote foreign text.
 pub(crate) fn trouble(code: &str, message: impl Into<String>, help: impl Into<String>) -> Trouble {
     Trouble { code: code.to_owned(), message: Untrusted::new(message), help: help.into() }
+}
+
+/// Returns the trouble for a prompt that cannot be made. A value that the user can give is no fault of the worker file.
+pub(crate) fn of_prompt(error: &RenderError, file: &str) -> Trouble {
+    let missing = match error {
+        RenderError::Missing { name: Some(name), .. } => name.strip_prefix("input."),
+        _ => None,
+    };
+    let is_word = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let help = match missing.filter(is_word) {
+        Some(name) => format!("give it: `almoner run {} {name}=…`", visible_line(&shell_word(file))),
+        None => "mend the worker file and run it again".to_owned(),
+    };
+    trouble("definition/prompt", error.to_string(), help)
 }
 
 /// Returns the trouble of a run whose model did not come to a usable answer. It repeats the last finding, and names one
@@ -87,6 +102,22 @@ pub(crate) fn internal(message: impl Into<String>) -> Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_input_is_asked_for_by_name() {
+        let mend = "mend the worker file and run it again";
+        for (name, file, help) in [
+            (Some("input.name"), "greeter.worker", "give it: `almoner run greeter.worker name=…`"),
+            (Some("input.name"), "my greeter.worker", "give it: `almoner run 'my greeter.worker' name=…`"),
+            (Some("input.who.name"), "greeter.worker", mend),
+            (Some("item.stem"), "greeter.worker", mend),
+            (None, "greeter.worker", mend),
+        ] {
+            let place = file.to_owned();
+            let error = RenderError::Missing { place, line: 1, name: name.map(str::to_owned) };
+            assert_eq!(of_prompt(&error, file).help, help, "{name:?}");
+        }
+    }
 
     #[test]
     fn last_error_repeats_the_finding_and_names_one_change() {

@@ -112,7 +112,15 @@ fn last_batch(acting: &Session<'_>, name: &str) -> Result<RunNumber, Failure> {
 fn plan(acting: &Session<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> ExitResult {
     match acting.ask(Request::Run(Box::new(request)))? {
         Response::Plan(plan) => {
-            let plan = Plan { from, ..plan };
+            let new = plan.grants.iter().filter(|grant| grant.is_new).map(|grant| {
+                format!(
+                    "`{}` is not there, and the run would make it: {}",
+                    grant.slot,
+                    grant.what.visible_line()
+                )
+            });
+            let notes = new.chain(plan.notes.iter().cloned()).collect();
+            let plan = Plan { from, notes, ..plan };
             if follow.json {
                 output::json(&plan)?;
             } else {

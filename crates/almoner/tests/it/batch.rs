@@ -35,6 +35,8 @@ fn retry_repeats_only_the_failed_items() {
     }
     home.write("in/.hidden.md", "this is hidden");
     home.write("s.json", script(&[("this is a", Some("A")), ("this is b", None), ("this is c", Some("C"))]));
+    let plan = home.almoner(&run(&["in/*.md", "--dry-run"])).expect(0).out;
+    assert!(plan.contains("notes: it starts 3 runs"), "{plan}");
     let first = home.almoner(&run(&["in/*.md"])).expect(1);
     assert!(first.err.contains("3 items: 2 done, 1 failed\n  b.md: "), "{first:?}");
     assert_eq!((home.read("out/a.txt"), home.read("out/c.txt")), ("A".to_owned(), "C".to_owned()));
@@ -57,7 +59,8 @@ fn retry_repeats_only_the_failed_items() {
     let none = home.almoner(&run(&["--retry-failed"])).expect(4);
     assert!(none.err.contains(&format!("nothing failed in {number}")), "{none:?}");
     // The first run can be named. A run of another kind, or a missing one, cannot.
-    home.almoner(&run(&["--retry-failed=r1", "--dry-run"])).expect(0);
+    let plan = home.almoner(&run(&["--retry-failed=r1", "--dry-run"])).expect(0).out;
+    assert!(plan.contains("notes: it starts 1 run: "), "{plan}");
     home.almoner(&run(&["--retry-failed=r2"])).expect(2);
     home.almoner(&run(&["--retry-failed=r99"])).expect(4);
 }

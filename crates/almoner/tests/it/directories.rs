@@ -128,6 +128,10 @@ fn only_endowed_methods_are_offered_and_allowed() {
     let plan =
         run(&home, "out:rw?methods=read,glob&methods=append&max=1MiB&total=1GiB", &["--dry-run"]).expect(0);
     let plan = format!("{}{}", plan.out, plan.err);
+    assert!(!plan.contains("would make it"), "{plan}");
+    let new = run(&home, "./new:rw", &["--dry-run"]).expect(0).out;
+    assert!(new.contains("notes: `out` is not there, and the run would make it: "), "{new}");
+    assert!(!home.path("new").exists());
     assert!(
         plan.contains("(append, glob, read; at most 1048576 bytes each; at most 1073741824 bytes in all)"),
         "{plan}"

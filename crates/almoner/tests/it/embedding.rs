@@ -138,3 +138,20 @@ fn killed_program_goes_on_with_the_run_that_it_began() {
     assert_eq!(run(&home, "order_protocol.py", "y\n").expect(0).out, "7\n");
     assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().len(), 1);
 }
+
+/// Checks the example of the client's own page, also with a run that stalls.
+#[test]
+fn example_of_the_python_page_ends_whatever_the_run_does() {
+    let page = include_str!("../../../../clients/python/README.md");
+    let example = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
+    for (script, printed) in [
+        (r#"[{"turns": [{"text": "{\"answer\": \"hello\"}"}]}]"#, "{'answer': 'hello'}\n"),
+        (r#"[{"turns": [{"error": "unauthorized"}]}]"#, "'state': 'stalled'"),
+    ] {
+        let home = home();
+        home.write("script.json", script);
+        home.write("example.py", example);
+        let said = run(&home, "example.py", "").expect(0);
+        assert!(said.out.contains(printed), "{said:?}");
+    }
+}

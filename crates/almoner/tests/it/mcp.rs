@@ -109,6 +109,18 @@ fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
     assert!(grants.contains("tool echo (sends) of the server plain"), "{grants}");
     home.almoner(&["mcp", "remove", "plain"]).expect(0);
     home.almoner(&["mcp", "tools", "plain"]).expect(4);
+    // The program goes away after the server was added.
+    let program = home.path("place/server");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    add(&home, "gone", &[], &[program.to_str().unwrap()]);
+    std::fs::remove_file(&program).unwrap();
+    let said = home.almoner(&["mcp", "tools", "gone"]).expect(4);
+    assert!(
+        said.err.contains("`almoner mcp remove gone`, then `almoner mcp add gone -- COMMAND`"),
+        "{}",
+        said.err
+    );
 }
 
 /// Returns the newest grant of the slot.

@@ -60,7 +60,12 @@ fn cost_limit_requires_a_price_and_is_enforced() {
     home.write("hello.json", r#"[{"turns": [{"text": "hello"}]}]"#);
     assert_eq!(home.almoner(&["run", "free.worker", "-m", "scripted:hello.json"]).expect(0).out, "hello\n");
     let dry = ["run", "free.worker", "--dry-run", "-m", "anthropic:claude-haiku-4-5"];
-    home.almoner(&dry).expect(0);
+    let plan = home.almoner(&dry).expect(0).out;
+    assert!(plan.contains("notes: no key for anthropic is here: set ANTHROPIC_API_KEY"), "{plan}");
+    let plan = home.command(&dry).env("ANTHROPIC_API_KEY", "sk-x").output().unwrap();
+    assert!(!Said::of(plan).expect(0).out.contains("no key"));
+    let plan = home.almoner(&["run", "free.worker", "--dry-run", "-m", "local"]).expect(0).out;
+    assert!(plan.contains("notes: no model is here: `almoner models pull "), "{plan}");
     home.almoner(&["run", "free.worker", "--dry-run", "-m", "anthropic:claude-unheard-of"]).expect(6);
 }
 

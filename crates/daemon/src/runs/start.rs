@@ -137,6 +137,13 @@ fn start_with(
     };
     if spec.dry_run {
         let mut plan = planned.plan()?;
+        if is_batch {
+            let done = again.as_ref().and_then(|again| again.earlier.as_ref());
+            let done = done.map_or(0, |earlier| earlier.results.len());
+            let rejected = documents.iter().filter(|document| document.rejected.is_some()).count();
+            plan.notes.insert(0, batch_note(documents.len().saturating_sub(done + rejected)));
+        }
+        plan.notes.extend(model_keys::missing_notes(daemon, &model));
         plan.notes.extend(uncounted_note(daemon, &model)?);
         plan.notes.extend(confinement_note(&bindings));
         plan.notes.extend(managed.run_notes());
@@ -178,6 +185,14 @@ fn start_with(
         // Another request with the same key came first.
         reply @ Reply::AlreadyStarted { .. } => Ok(Response::Reply(reply)),
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
+    }
+}
+
+/// Returns the note about the number of runs that a batch starts: one for each item that is worked on.
+fn batch_note(runs: usize) -> String {
+    match runs {
+        1 => "it starts 1 run: one for each document".to_owned(),
+        runs => format!("it starts {runs} runs: one for each document"),
     }
 }
 

@@ -3,12 +3,13 @@
 
 use crate::state::secret_access;
 use kernel::run::Trouble;
-use model::ModelRef;
+use model::{ModelRef, weights};
 use passable::{Untrusted, visible_line};
 use resource::web::Origin;
 
 use super::vault::{DaemonVault, SecretDenied};
 use crate::state::daemon::HostDaemon;
+use config::model_choice;
 use control::exit::Failure;
 
 /// Returns the models with a key. Each comes with the secret's name and the server for which the secret must be.
@@ -62,4 +63,29 @@ pub fn expect_keys(vault: &DaemonVault, references: &[ModelRef]) -> Result<(), T
         });
     }
     Ok(())
+}
+
+/// Returns a note for each model of a list that cannot answer yet: its weights are not on this disk, or neither a client nor
+/// the vault has the vendor's key.
+pub fn missing_notes(daemon: &HostDaemon, model: &str) -> Vec<String> {
+    let note = |reference: &ModelRef| match reference {
+        ModelRef::Local { name } => {
+            let wanted = name.as_deref().map_or(Some(weights::default()), weights::find)?;
+            let (name, size) = (wanted.name, wanted.bytes >> 20);
+            let is_missing = !model_choice::is_here(&daemon.place, wanted);
+            is_missing
+                .then(|| format!("no model is here: `almoner models pull {name}` fetches it ({size} MiB)"))
+        }
+        ModelRef::Vendor { vendor, base_url: None, key: None, .. } => {
+            let has_key = |variable: &&'static str| {
+                let key = daemon.keys.get(variable, reference);
+                key.or_else(|| daemon.vault.model_key(variable, reference)).is_some()
+            };
+            let is_missing = !vendor.keys().iter().any(has_key);
+            let variables = vendor.keys().join(" or ");
+            is_missing.then(|| format!("no key for {} is here: set {variables}", vendor.kind()))
+        }
+        _ => None,
+    };
+    model::parse_list(model).unwrap_or_default().iter().filter_map(note).collect()
 }

@@ -342,7 +342,11 @@ fn program(
     // by that path.
     let program = caps::endow_program(command, command).map_err(|error| {
         let what = format!("the program {}: {error}", visible_line(command));
-        wrong(Exit::NotFound, what, "name a program that is there, by its path")
+        let help = match config::managed::current().is_ok_and(|rules| rules.servers().is_some()) {
+            true => config::managed::HELP.to_owned(),
+            false => format!("`almoner mcp remove {name}`, then `almoner mcp add {name} -- COMMAND`"),
+        };
+        wrong(Exit::NotFound, what, &help)
     })?;
     let mut directories = Vec::new();
     for (path, write) in server.directories() {
