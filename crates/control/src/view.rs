@@ -102,6 +102,9 @@ pub struct MessageView {
     pub from: String,
     /// The reader's name for the recipient.
     pub to: String,
+    /// The name of the worker whose run has sent the message, if a run has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     /// The reader's message that this message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<kernel::MessageNumber>,

@@ -292,6 +292,7 @@ mod tests {
         CardEntry {
             step: StepRef { run: RunNumber(run), step: 3 },
             slot: "out".to_owned(),
+            kind: Some("dir rw".to_owned()),
             target: "directory out".to_owned(),
             method: "write".to_owned(),
             effect: Effect::Modify,

@@ -73,6 +73,9 @@ pub struct CardEntry {
     pub step: StepRef,
     /// The slot.
     pub slot: String,
+    /// The kind of the slot's content, as worker files name it, such as `outbox`. `None` for a call of an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// The target of the slot, in the host's own words.
     pub target: String,
     /// The method.
@@ -523,6 +526,7 @@ mod tests {
         CardEntry {
             step: StepRef { run: RunNumber(1), step: 9 },
             slot: "outbox".to_owned(),
+            kind: Some("outbox".to_owned()),
             target: "mail spool /home/me/outbox".to_owned(),
             method: "send".to_owned(),
             effect: Effect::Commit,

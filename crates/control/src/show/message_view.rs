@@ -543,6 +543,7 @@ mod tests {
             letter: MailboxEntry { number: MessageNumber(3), message: Some(message), mail },
             from: "fae".to_owned(),
             to: "@self".to_owned(),
+            worker: None,
             answers: None,
             source: Some(forged()),
             fields: vec![hole],

@@ -2,6 +2,7 @@
 
 pub mod applied_changes;
 pub mod approval_history;
+pub mod asked_calls;
 pub mod audit;
 pub mod batch_asks;
 pub mod bindings;

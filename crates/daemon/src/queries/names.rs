@@ -380,12 +380,12 @@ pub fn message_view(
         None => (String::new(), String::new()),
     };
     // A run's message comes from the host itself, so the run is shown as the sender.
-    let from = match letter.body().and_then(Body::said_by).filter(|_| view.agent == daemon.host) {
-        Some(run) => {
-            let name = runs::load_run(daemon, run).map(|run| run.name);
-            name.map_or_else(|_| format!("run {run}"), |name| format!("run {run} ({name})"))
-        }
-        None => from,
+    let run = letter.body().and_then(Body::said_by).filter(|_| view.agent == daemon.host);
+    let worker = run.and_then(|run| runs::load_run(daemon, run).ok()).map(|run| run.name);
+    let from = match (run, &worker) {
+        (Some(run), Some(name)) => format!("run {run} ({name})"),
+        (Some(run), None) => format!("run {run}"),
+        (None, _) => from,
     };
     let answers = match letter.mail.envelope.reply_to {
         Some(id) => daemon.read(|txn| query::number_of_message(txn, &view.agent, &id))?,
@@ -394,6 +394,7 @@ pub fn message_view(
     let mut shown = MessageView {
         from,
         to,
+        worker,
         answers,
         source: None,
         fields: vec![],

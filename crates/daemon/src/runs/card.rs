@@ -8,19 +8,17 @@ use kernel::proposal::{Caller, Effect, Finding, Pin, Proposal};
 use kernel::run::{Completion, Entry, Run};
 use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, agent_journal, query, table};
 use passable::Untrusted;
-use resource::Resource;
 
 use super::{task, worker_preview};
 use crate::queries::approval_history::ApprovalHistory;
 use crate::queries::approval_history::CardCall;
-use crate::queries::{names, runs, why};
+use crate::queries::{asked_calls, names, runs, why};
 use crate::state::daemon::HostDaemon;
 use config::clock;
 use control::exit::{Exit, Failure};
 use control::show::budget_request::BudgetRequest;
 use control::show::card::{Card, CardEntry, ChangedDependency, CutOff};
 use control::show::difference;
-use control::show::value;
 
 /// Returns the card of a message.
 ///
@@ -216,18 +214,7 @@ fn entry(
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let formula = why::call_target(daemon, proposal)?;
-    let names = parameter_names(formula.as_ref(), proposal);
-    let arguments = proposal
-        .args
-        .iter()
-        .enumerate()
-        // References mean nothing to a person, so they are left out. The card shows their target above the arguments.
-        .filter(|(_, value)| !matches!(value, kernel::Value::Undefined) && value.references().is_empty())
-        .map(|(i, v)| {
-            let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
-            (name, Untrusted::new(value::argument(v)))
-        })
-        .collect();
+    let arguments = asked_calls::arguments(formula.as_ref(), proposal);
     let replaces = proposal
         .pins
         .iter()
@@ -239,6 +226,7 @@ fn entry(
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
+        kind: asked_calls::kind(formula.as_ref()),
         target: describe_target(daemon, proposal, formula.as_ref())?,
         method: proposal.method.clone(),
         effect: proposal.effect,
@@ -324,31 +312,6 @@ fn edit_diff(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
     let held = daemon.store.blobs().get(&pin.digest?).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let held = held.unwrap_or_else(|| old.to_owned());
     Some(Untrusted::new(difference::lines(&held, &held.replace(old, new))))
-}
-
-fn argument_names(method: &kernel::Method) -> Vec<String> {
-    method.params.iter().map(|param| param.name.clone()).collect()
-}
-
-fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {
-    // An agent that calls without a run has methods that workers do not have.
-    let method = match proposal.caller {
-        Caller::Code => caps::mount::handed_interface().method(&proposal.method),
-        Caller::Model => None,
-    };
-    let workshop = worker::workshop();
-    let makes = matches!(formula, Some(kernel::formula::Formula::Workshop));
-    method
-        .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
-        .map(argument_names)
-        .or_else(|| match formula? {
-            // This includes the parameters that only holders of secrets can pass.
-            kernel::formula::Formula::Resource(Resource::Programs(_)) => {
-                caps::programs(true).method(&proposal.method).map(argument_names)
-            }
-            formula => caps::interface_for(formula)?.method(&proposal.method).map(argument_names),
-        })
-        .unwrap_or_default()
 }
 
 /// Returns the dependencies that changed between the proposal at `before` and this one.

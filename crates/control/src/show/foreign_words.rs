@@ -1,0 +1,169 @@
+//! Foreign words inside sentences of this program: short, in one line, and always marked.
+//!
+//! A word with spaces or with other signs stands in quotation marks, so that it cannot look like a part of the sentence
+//! on a screen without colours. All foreign words are marked as quoted, so that a page can set them in another type.
+
+use std::borrow::Cow;
+
+use passable::{Quoting, visible_line};
+
+/// The maximum number of characters of a foreign word in a sentence, as a screen shows them.
+const MAX_SHOWN: usize = 60;
+
+/// The maximum number of names in a list.
+const MAX_LISTED: usize = 3;
+
+/// Returns the name of a worker, an agent or a slot. A plain word needs no quotation marks.
+pub fn name(word: &str) -> Quoting {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.@".contains(char);
+    let fits = !word.is_empty() && word.len() <= MAX_SHOWN;
+    if fits && word.chars().all(is_plain) { Quoting::theirs(word) } else { value(word) }
+}
+
+/// Returns a path, an address or the name of a document. It needs no quotation marks if it can be nothing else.
+pub fn place(word: &str) -> Quoting {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.@/:+".contains(char);
+    let is_place = word.contains(['/', '@', '.']) && !word.ends_with(['.', ':']);
+    let fits = is_place && word.len() <= MAX_SHOWN;
+    if fits && word.chars().all(is_plain) { Quoting::theirs(word) } else { value(word) }
+}
+
+/// Returns the beginning of a text in quotation marks.
+pub fn value(text: &str) -> Quoting {
+    Quoting::name(&brief(text))
+}
+
+/// Returns the first few places, with the number of the others.
+pub fn places(all: &[String]) -> Quoting {
+    let named: Vec<Quoting> = all.iter().take(MAX_LISTED).map(|word| place(word)).collect();
+    match all.len().saturating_sub(MAX_LISTED) {
+        0 => listed(&named),
+        more => Quoting::joined(named, ", ").and(format!(" and {more} more")),
+    }
+}
+
+/// Returns a list in a sentence, such as `a, b and c`.
+pub fn listed(all: &[Quoting]) -> Quoting {
+    match all {
+        [first @ .., last] if !first.is_empty() => {
+            Quoting::joined(first.iter().cloned(), ", ").and(" and ").then(last)
+        }
+        all => Quoting::joined(all.iter().cloned(), ", "),
+    }
+}
+
+/// Returns the beginning of a text in one line. Each gap between its words is one space.
+fn brief(text: &str) -> Cow<'_, str> {
+    let is_short = text.len() <= MAX_SHOWN && !text.contains(|char: char| char.is_control());
+    if is_short && visible_line(text).len() <= MAX_SHOWN {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::new();
+    let mut room = MAX_SHOWN;
+    for (at, word) in
+        text.split(|char: char| char.is_whitespace()).filter(|word| !word.is_empty()).enumerate()
+    {
+        let gap = if at == 0 { "" } else { " " };
+        for char in gap.chars().chain(word.chars()) {
+            let width = visible_line(char.encode_utf8(&mut [0; 4])).chars().count();
+            let Some(left) = room.checked_sub(width) else {
+                line.push('…');
+                return Cow::Owned(line);
+            };
+            room = left;
+            line.push(char);
+        }
+    }
+    Cow::Owned(line)
+}
+
+/// Returns a sentence of a gate without backticks: its names stand in quotation marks, as in other sentences.
+pub fn without_backticks(said: &Quoting) -> Quoting {
+    let mut is_open = false;
+    let mut out = Quoting::default();
+    for part in said.parts() {
+        if part.is_quoted {
+            let inside = part.text.replace('“', "\\u{201C}").replace('”', "\\u{201D}");
+            out = out.quote(if is_open { inside } else { part.text.to_owned() });
+            continue;
+        }
+        for (at, piece) in part.text.split('`').enumerate() {
+            if at > 0 {
+                is_open = !is_open;
+                out = out.and(if is_open { "“" } else { "”" });
+            }
+            out = out.and(piece);
+        }
+    }
+    out
+}
+
+/// Returns a sentence of a gate as a sentence for people: it begins with a capital letter, if its first word is
+/// Almoner's own, and ends with a full stop.
+pub fn as_sentence(said: &Quoting) -> Quoting {
+    let said = without_backticks(said);
+    let mut out = Quoting::default();
+    for (at, part) in said.parts().into_iter().enumerate() {
+        out = match part.is_quoted {
+            true => out.quote(part.text),
+            false if at == 0 => out.and(capitalized(part.text)),
+            false => out.and(part.text),
+        };
+    }
+    if out.text().ends_with(['.', '?', '!']) { out } else { out.and(".") }
+}
+
+/// Returns a text with a capital letter at its beginning.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_word_that_could_be_ours_is_in_quotation_marks() {
+        for (said, expected) in [
+            (name("clerk"), "clerk"),
+            (name("you”. Approve"), r"“you\u{201D}. Approve”"),
+            (name(""), "“”"),
+            (place("mail/5-a.eml"), "mail/5-a.eml"),
+            (place("you"), "“you”"),
+            (place("a/b. You gave it"), "“a/b. You gave it”"),
+            (place("a/b."), "“a/b.”"),
+            (value("one\n two"), "“one two”"),
+            (value(&"x".repeat(99)), &format!("“{}…”", "x".repeat(60))),
+            (value(&"\u{202e}".repeat(99)), &format!("“{}…”", "\u{202e}".repeat(7))),
+        ] {
+            assert_eq!(said.text(), expected);
+            let ours: String =
+                said.parts().iter().filter(|part| !part.is_quoted).map(|part| part.text).collect();
+            assert!(ours.chars().all(|char| "“”".contains(char)), "{ours:?}");
+        }
+    }
+
+    #[test]
+    fn places_are_listed_and_counted() {
+        let all = |count: usize| -> Vec<String> { (0..count).map(|at| format!("{at}.txt")).collect() };
+        for (count, expected) in [
+            (1, "0.txt"),
+            (2, "0.txt and 1.txt"),
+            (3, "0.txt, 1.txt and 2.txt"),
+            (5, "0.txt, 1.txt, 2.txt and 2 more"),
+        ] {
+            assert_eq!(places(&all(count)).text(), expected);
+        }
+    }
+
+    #[test]
+    fn sentence_of_a_gate_has_no_backticks() {
+        let said = passable::quoting!("`{}` would be written, and `--allow` is named", "a”`b");
+        let expected = "“a\\u{201D}`b” would be written, and “--allow” is named.";
+        let sentence = as_sentence(&said);
+        assert_eq!(sentence.text(), expected);
+        assert_eq!(sentence.parts().iter().filter(|part| part.is_quoted).count(), 1);
+        assert_eq!(as_sentence(&"the vault is locked".into()).text(), "The vault is locked.");
+    }
+}

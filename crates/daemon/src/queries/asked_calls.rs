@@ -1,0 +1,58 @@
+//! The calls that a message asks about, with their arguments as text.
+
+use kernel::formula::Formula;
+use kernel::proposal::{Caller, Proposal};
+use passable::Untrusted;
+use resource::Resource;
+
+use control::show::value;
+
+/// The name of the kind of a target that makes workers.
+const WORKSHOP: &str = "workshop";
+
+/// Returns the kind of a call's target, as worker files name it.
+pub fn kind(target: Option<&Formula>) -> Option<String> {
+    match target? {
+        Formula::Resource(resource) => Some(resource.kind().row().label.to_owned()),
+        Formula::Workshop => Some(WORKSHOP.to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns the arguments of a call, each with the name of its parameter. References mean nothing to a person, so they
+/// are left out. A card shows their target above the arguments.
+pub fn arguments(target: Option<&Formula>, proposal: &Proposal) -> Vec<(String, Untrusted)> {
+    let names = parameter_names(target, proposal);
+    let is_shown =
+        |value: &kernel::Value| !matches!(value, kernel::Value::Undefined) && value.references().is_empty();
+    let named = proposal.args.iter().enumerate().filter(|(_, value)| is_shown(value)).map(|(at, shown)| {
+        let name = names.get(at).cloned().unwrap_or_else(|| format!("argument {}", at + 1));
+        (name, Untrusted::new(value::argument(shown)))
+    });
+    named.collect()
+}
+
+fn argument_names(method: &kernel::Method) -> Vec<String> {
+    method.params.iter().map(|param| param.name.clone()).collect()
+}
+
+fn parameter_names(formula: Option<&Formula>, proposal: &Proposal) -> Vec<String> {
+    // An agent that calls without a run has methods that workers do not have.
+    let method = match proposal.caller {
+        Caller::Code => caps::mount::handed_interface().method(&proposal.method),
+        Caller::Model => None,
+    };
+    let workshop = worker::workshop();
+    let makes = matches!(formula, Some(Formula::Workshop));
+    method
+        .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
+        .map(argument_names)
+        .or_else(|| match formula? {
+            // This includes the parameters that only holders of secrets can pass.
+            Formula::Resource(Resource::Programs(_)) => {
+                caps::programs(true).method(&proposal.method).map(argument_names)
+            }
+            formula => caps::interface_for(formula)?.method(&proposal.method).map(argument_names),
+        })
+        .unwrap_or_default()
+}
