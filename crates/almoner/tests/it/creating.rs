@@ -87,6 +87,9 @@ fn created_worker_is_shown_whole_and_uses_its_makers_slots() {
     // A call that changes files asks, no matter which worker made the caller.
     home.almoner(&["resume"]).expect(7);
     assert!(card(&home, "2").contains("changes place.append"), "{}", card(&home, "2"));
+    // The worker exists now, and the user has not edited its text.
+    let made = home.almoner(&["inbox", "1", "--json"]).expect(0).json();
+    assert!(made.to_string().contains("\"making\":") && !made.to_string().contains("\"edited\":"), "{made}");
     home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume"]).expect(7);
     assert_eq!(home.read("out/v.md"), "pass\n");

@@ -63,6 +63,8 @@ pub fn preview_on_card(
         true => user_choices(daemon, &run, at.step, name(proposal)),
         false => UserChoices::default(),
     };
+    // The text of a worker that exists is always known, also if the person left it as it was proposed.
+    let edited = edited.filter(|text| text != proposed);
     // A text that is not a valid worker file was already refused before the question.
     let definition = definition(name(proposal), edited.as_deref().unwrap_or(proposed)).ok()?;
     let mut making = preview(daemon, &run, &definition, proposal, edited.as_deref().unwrap_or(proposed));
@@ -151,7 +153,7 @@ fn is_asked_by_default(method: &Method) -> bool {
 /// A person's choices for a new worker.
 #[derive(Default)]
 struct UserChoices {
-    /// The changed text, if the person changed the proposed one.
+    /// The text of the worker, or the text that the person sent.
     edited: Option<String>,
     /// The contents of slots that the person chose.
     filled: BTreeMap<String, SlotFill>,
