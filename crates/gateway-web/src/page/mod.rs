@@ -6,5 +6,6 @@ pub mod link;
 pub mod parts;
 pub mod references;
 pub mod safe_links;
+pub mod sentence;
 pub mod shell;
 pub mod table;

@@ -11,6 +11,7 @@ use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
 use passable::{Quoting, Untrusted, stored_order, visible, visible_line, visible_name};
 
+use super::sentence::{self, SentencePart};
 use super::{link, safe_links};
 use crate::guard::sessions::Session;
 use crate::page_request::{BACK, PageRequest};
@@ -149,8 +150,12 @@ pub fn state(run: &Run) -> Markup {
 /// Returns a sentence of our own, with its quotations set apart. Objects that our own words name are linked.
 pub fn linked_sentence(said: &Quoting) -> Markup {
     html! {
-        @for part in said.parts() {
-            @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (link::ours(part.text)) }
+        @for part in sentence::parts(said) {
+            @match part {
+                SentencePart::Ours(text) => (link::ours(text)),
+                SentencePart::Code(text) => code { (visible_line(text)) },
+                SentencePart::Theirs(text) => (line(&Untrusted::new(text))),
+            }
         }
     }
 }
@@ -158,8 +163,12 @@ pub fn linked_sentence(said: &Quoting) -> Markup {
 /// Returns a sentence of our own without links, for use inside of a link.
 pub fn plain_sentence(said: &Quoting) -> Markup {
     html! {
-        @for part in said.parts() {
-            @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (visible_line(part.text)) }
+        @for part in sentence::parts(said) {
+            @match part {
+                SentencePart::Ours(text) => (visible_line(text)),
+                SentencePart::Code(text) => code { (visible_line(text)) },
+                SentencePart::Theirs(text) => (line(&Untrusted::new(text))),
+            }
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::page_request::PageRequest;
 pub fn asked_before(card: &Card) -> Markup {
     html! {
         @for one in &card.asked {
-            section.entry aria-label="What you were asked before" {
-                p { (parts::word(&one.in_words())) }
+            section aria-label="What you were asked before" {
+                p { (parts::help(&one.in_words())) }
                 @match &one.instead {
                     RuleSuggestion::Allow { rule } => {
                         p { (approval_count::ALLOW_HEADING) " " code { "--allow " (visible_line(rule)) } "." }
