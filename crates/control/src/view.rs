@@ -274,6 +274,9 @@ pub struct ProgramProposal {
     pub absent: Vec<String>,
     /// Other declarations of the program, in sentences.
     pub notes: Vec<Untrusted>,
+    /// The line, the column and the reason why the text of code cannot be parsed, if so. Such code would fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syntax_error: Option<Untrusted>,
     /// The difference from the definition of the run that proposes the program, if both are worker files.
     pub difference: Option<Untrusted>,
 }

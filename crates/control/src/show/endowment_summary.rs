@@ -446,6 +446,7 @@ mod tests {
             free: vec![],
             absent: vec![],
             notes: vec![],
+            syntax_error: None,
             difference: None,
         }
     }

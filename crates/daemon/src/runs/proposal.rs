@@ -182,6 +182,7 @@ fn unread_proposal(source: &str) -> ProgramProposal {
         free: vec![],
         absent: vec![],
         notes: vec![],
+        syntax_error: None,
         difference: None,
     }
 }
@@ -198,8 +199,8 @@ fn code_proposal(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) ->
             shown.notes.push(Untrusted::new(line));
         }
         Some(Uses { trouble: Some(Trouble { line, column, message }), .. }) => {
-            let line = format!("it is no program, and would fail: line {line}, column {column}: {message}");
-            shown.notes.push(Untrusted::new(line));
+            let place = format!("line {line}, column {column}: {message}");
+            shown.syntax_error = Some(Untrusted::new(place));
         }
         Some(_) => {}
     }
@@ -235,7 +236,7 @@ fn worker_proposal(bundle: &Bundle, slots: Vec<ProposedSlot>) -> ProgramProposal
         Ok(definition) => definition,
         Err(failure) => {
             shown.slots = slots;
-            shown.notes.push(failure.message);
+            shown.syntax_error = Some(failure.message);
             return shown;
         }
     };

@@ -88,7 +88,7 @@ fn expect_analysis(home: &TestHome, visitor: &Visitor, source: &str, expected: &
     let number = numbers.max().unwrap();
     let page = visitor.get(&format!("/m/{number}"), &[]);
     assert_eq!(page.status, 200, "{}", page.body);
-    let told = between(&page.body, "id=\"analysis\"", "</section>");
+    let told = between(&page.body, "<article ", "</article>");
     assert!(told.contains(expected), "{expected:?} is not in {told}");
 }
 
@@ -103,7 +103,7 @@ fn card_describes_how_code_uses_a_slot() {
         ("E(counter)", "does something with it that the text does not tell"),
         ("'counter'", "it never uses this"),
         ("counter(", "nothing is known of what it does with this"),
-        ("\ncounter(", "it is no program, and would fail: line 2, column 9"),
+        ("\ncounter(", "This program would fail"),
     ] {
         expect_analysis(&home, &visitor, source, expected);
     }
@@ -120,10 +120,10 @@ fn oversized_code_is_described_and_daemon_survives() {
     for (source, expected) in [
         // Deeper than any stack.
         ("(".repeat(600_000), "more than can be looked through"),
-        ("`${".repeat(150_000), "it is no program"),
-        ("(".repeat(60_000), "it is no program"),
-        ("(a=>".repeat(20_000), "it is no program"),
-        ("import ".repeat(20_000), "it is no program"),
+        ("`${".repeat(150_000), "This program would fail"),
+        ("(".repeat(60_000), "This program would fail"),
+        ("(a=>".repeat(20_000), "This program would fail"),
+        ("import ".repeat(20_000), "This program would fail"),
         (
             format!("{}counter.incr()", "!".repeat(20_000)),
             "it calls <bdi class=\"foreign\" dir=\"ltr\">incr</bdi>",

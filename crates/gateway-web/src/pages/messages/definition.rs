@@ -176,10 +176,49 @@ impl DefinitionCard {
     ) -> Markup {
         let number = view.letter.number;
         let shown = &self.proposed;
+        let is_answerable = reply::is_open(view) && view.letter.mail.answers.is_empty();
+        // Once the sender has received a result, the definition can no longer be sent back.
+        let refusal = is_answerable
+            .then(|| reply::refusal(asked, number, "Or send it back", "Send it back with this note"));
+        let rest = self.rest(asked, view, chosen, granted, changed);
+        html! {
+            @match &shown.syntax_error {
+                // A program that cannot run is not worth its pickers.
+                Some(why) => {
+                    section.dangers aria-labelledby="fails-title" {
+                        h2 #fails-title { "This program would fail" }
+                        p { (parts::line(why)) }
+                    }
+                    (self.introduction(view))
+                    @if let Some(refusal) = &refusal { (refusal) }
+                    details.rest open[granted.is_some() || changed.is_some() || !asked.body.is_empty()] {
+                        summary { "Look at it all the same" }
+                        (rest)
+                    }
+                },
+                None => {
+                    (self.introduction(view))
+                    (rest)
+                    @if let Some(refusal) = &refusal { (refusal) }
+                }
+            }
+        }
+    }
+
+    /// Returns the program, the choices for its slots, and the form for a changed copy.
+    fn rest(
+        &self,
+        asked: &PageRequest,
+        view: &MessageView,
+        chosen: &DefinitionChoices,
+        granted: Option<&EndowmentPreview>,
+        changed: Option<&RejectedEdit<'_>>,
+    ) -> Markup {
+        let number = view.letter.number;
+        let shown = &self.proposed;
         // While this value is unchanged, an update does not redraw the user's choices.
         let same = format!("endow {} {} {}", shown.digest, self.done, reply::is_open(view));
         html! {
-            (self.introduction(view))
             (endowments::section(asked, view, &self.endowed))
             form #fill.card method="post" action={ "/m/" (number) } data-weighty novalidate
                 data-draft={ "endow " (number) } data-same=(same) data-dirty[granted.is_some()] {
@@ -193,18 +232,16 @@ impl DefinitionCard {
                 (analysis(shown))
                 @if reply::is_open(view) {
                     (chosen.draw(self))
-                    div.buttons {
-                        button name="do" value="look" formnovalidate { "Show what this would grant" }
+                    div.answers {
+                        div.buttons {
+                            button name="do" value="look" formnovalidate { "Show what this would grant" }
+                        }
                     }
                     @if let Some(granted) = granted { (granted.draw(asked, shown)) }
                 }
             }
             @if reply::is_open(view) {
                 (source::edit(asked, number, shown, self.done, changed))
-                // Once the sender has received a result, the definition can no longer be sent back.
-                @if view.letter.mail.answers.is_empty() {
-                    (reply::refusal(asked, number, "Or send it back", "Send it back with this note"))
-                }
             }
         }
     }
