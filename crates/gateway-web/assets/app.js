@@ -70,6 +70,7 @@
     if (mute) tell(KEYLESS, true);
     const fold = waits && $$('details[data-must-open]', form).find(one => !one.dataset.opened);
     if (fold) { tell('Unfold everything above first.', true); fold.querySelector('summary').focus(); }
+    else if (waits) toNext(form);
     if (waits || mute || form.dataset.sent) return event.preventDefault();
     // The event stream is down. If the daemon still answers, the script sends the form, unless the form has changed.
     if (body.dataset.stream === 'down') {
@@ -341,6 +342,26 @@
   addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
 
   // ---- Approval buttons wait until the user can have read the text above them ---------------------------------
+  // The buttons are always in view, so they wait until the end of each call has been in view, and a call is ticked.
+  const calls = form => $$('[data-call]', form).filter(one => one.getClientRects().length), ticks = form => $$('[name=entry],[name=message]', form).filter(one => one.type === 'checkbox');
+  const unread = form => {
+    const seen = form.elements._seen ? form.elements._seen.value : '', bar = form.querySelector('.answers');
+    const edge = Math.min(innerHeight, bar ? bar.getBoundingClientRect().top : innerHeight) + 8;
+    const folded = one => $$('details[data-must-open]', one).some(fold => !fold.dataset.opened);
+    for (const one of calls(form)) if (!folded(one) && one.getBoundingClientRect().bottom <= edge) one.dataset.read = seen;
+    return calls(form).find(one => one.dataset.read !== seen);
+  };
+  const unticked = form => ticks(form).length > 0 && !ticks(form).some(one => one.checked) && ticks(form)[0];
+  // Leads to the first call that keeps the buttons from working.
+  const toNext = form => {
+    const call = unread(form), tick = unticked(form);
+    if (call) { call.scrollIntoView({ block: 'end' }); tell('Look at each call first: the next one is in view now.', true); }
+    else if (tick) { tick.focus(); tell('Tick the calls that you approve.', true); }
+  };
+  let reading = 0;
+  const read = () => { cancelAnimationFrame(reading); reading = requestAnimationFrame(() => settle()); };
+  for (const what of ['scroll', 'resize']) addEventListener(what, read, { passive: true });
+  addEventListener('change', ({ target }) => { if (target.name === 'entry' || target.name === 'message') read(); });
   const settle = () => {
     // Folds each block that the user must unfold before an approval, including blocks that an update added.
     for (const one of $$('details[data-must-open]:not([data-met])')) { one.open = false; one.dataset.met = 'yes'; }
@@ -353,9 +374,9 @@
         form.dataset.fresh = 'yes';
         setTimeout(() => { delete form.dataset.fresh; settle(); }, SETTLE);
       }
-      const folded = folds.some(one => !one.dataset.opened);
+      const folded = folds.some(one => !one.dataset.opened), waits = unread(form) || unticked(form);
       for (const button of $$('button.yes', form)) {
-        if (form.dataset.fresh || folded) button.setAttribute('aria-disabled', 'true'); else button.removeAttribute('aria-disabled');
+        if (form.dataset.fresh || folded || waits) button.setAttribute('aria-disabled', 'true'); else button.removeAttribute('aria-disabled');
         if (folded) button.setAttribute('aria-describedby', 'unfold'); else button.removeAttribute('aria-describedby');
       }
       for (const one of $$('.unfold', form)) one.hidden = !folded;

@@ -271,7 +271,7 @@ impl AlikeCards<'_> {
     }
 
     /// Returns whether an argument of an entry is the same in all cards of the group.
-    fn is_same(&self, at: usize, name: &str) -> bool {
+    pub fn is_same(&self, at: usize, name: &str) -> bool {
         let mut texts = self.cards.iter().map(|(card, _)| {
             let entry = card.entries.get(at)?;
             entry.arguments.iter().find(|(other, _)| other == name).map(|(_, text)| text.raw())

@@ -3,14 +3,16 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Request};
 use control::show::card::Card;
+use control::show::danger;
 use kernel::MessageNumber;
 use kernel::command::MailAct;
 use maud::html;
 use passable::Untrusted;
 
+use super::approval_bar::DENY_ALL;
 use super::messages::worker_preview::{ApprovalPreview, GRANTED};
 use super::messages::{approval_context, narrow, refusals, step_up};
-use super::{approval, message};
+use super::{after_answer, approval, message};
 use crate::answer::Answer;
 use crate::field::pick::NARROW;
 use crate::page::{digest_field, parts};
@@ -70,7 +72,7 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
                 raise,
             }
         }
-        Some("deny") => {
+        Some("deny" | DENY_ALL) => {
             let reason = asked.filled("reason").unwrap_or("no");
             Request::Deny {
                 text: Untrusted::new(format!("deny {number}{marks} -r {}", typed(reason))),
@@ -96,7 +98,10 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
         answered => answered?,
     }
     // A card in a conversation leads back to the conversation.
-    Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/m/{number}"))))
+    match asked.back() {
+        Some(back) => Ok(Answer::Go(back)),
+        None => after_answer::place(asked, number).map(Answer::Go),
+    }
 }
 
 /// Returns the card with a preview of the grants of an approval.
@@ -137,14 +142,23 @@ fn unseen_preview(
     message::page(asked, number, Some(wrong), if was_shown { 409 } else { 422 })
 }
 
-/// Returns the indices of the marked entries, or `None` if nothing is marked and only one entry is open.
+/// Returns the indices of the ticked entries, or `None` for all open entries.
 fn entries(asked: &PageRequest, card: &Card) -> Result<Option<Vec<usize>>, Failure> {
     let marked = approval::marked(asked)
         .ok_or_else(|| Failure::new(Exit::Usage, "an entry has a number").help("open the card again"))?;
-    let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
+    let open: Vec<_> = card.entries.iter().filter(|entry| entry.answer.is_none()).collect();
+    let must_tick = match asked.field("do") {
+        // The button says that it denies all of them.
+        Some(DENY_ALL) => return Ok(None),
+        Some("approve" | "run") => {
+            let is_careful = !card.in_doubt && open.iter().any(|entry| danger::is_careful(entry));
+            open.len() > 1 || is_careful
+        }
+        _ => open.len() > 1,
+    };
     // An empty choice must never mean all entries.
-    if marked.is_empty() && open > 1 {
-        return Err(Failure::new(Exit::Usage, "no entry was marked").help("mark those that you answer"));
+    if marked.is_empty() && must_tick {
+        return Err(Failure::new(Exit::Usage, "no call was ticked").help("tick the calls that you answer"));
     }
     Ok((!marked.is_empty()).then_some(marked))
 }

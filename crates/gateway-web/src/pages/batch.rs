@@ -3,15 +3,19 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request};
 use control::show::batch_card::{self, AlikeCards, BatchAsks};
-use control::show::card::Card;
+use control::show::card::{Card, CardEntry, MODEL_TEXT_HEADING};
+use control::show::headline::{self, CallQuestion};
+use control::show::{call_words, danger};
 use kernel::command::SeenApproval;
 use kernel::message::Body;
 use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::{Quoting, Untrusted, visible_line};
 
-use super::approval;
+use super::approval_bar::DENY_ALL;
+use super::approval_entry::{self, CardPlace};
 use super::messages::refusals;
+use super::{after_answer, approval};
 use crate::answer::{Answer, Page};
 use crate::page::{digest_field, parts};
 use crate::page_request::{PageRequest, take, typed};
@@ -22,6 +26,12 @@ const MESSAGE: &str = "message";
 /// The name of the field with a message and the digest of its card, as it was shown.
 const SEEN: &str = "_seen";
 
+/// The value of the button that ticks all calls that look alike.
+const TICK: &str = "tick";
+
+/// The maximum number of approvals of a batch whose calls the inbox counts.
+const MAX_COUNTED: usize = 50;
+
 /// Answers `GET /batch/RUN`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     page(asked, asked.part("run")?, None, 200)
@@ -31,6 +41,9 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let refused = |failure: &Failure, status| page(asked, run, Some(refusals::refused(failure)), status);
+    if asked.field("do") == Some(TICK) {
+        return page(asked, run, None, 200);
+    }
     let marked = match marked(asked) {
         Ok(marked) => marked,
         Err(failure) => return refused(&failure, 422),
@@ -48,7 +61,7 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
     let list = batch_card::ranges(&marked, &open);
     let (text, denied) = match asked.field("do") {
         Some("approve") => (format!("approve {list}"), None),
-        Some("deny") => {
+        Some("deny" | DENY_ALL) => {
             let reason = asked.filled("reason").unwrap_or("no");
             (format!("deny {list} -r {}", typed(reason)), Some(Untrusted::new(reason)))
         }
@@ -64,22 +77,24 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
     }
 }
 
-/// Returns links to the batches in which several items ask.
+/// Returns the batches in which several items ask.
 ///
 /// # Errors
 /// When the daemon does not answer.
-pub fn links(asked: &PageRequest) -> Result<Markup, Failure> {
-    let batches = all_asks(asked)?;
-    Ok(html! {
-        @for asks in batches.iter().filter(|asks| asks.asks.len() > 1) {
-            p.note {
-                a href={ "/batch/" (asks.batch) } {
-                    (asks.asks.len()) " items of " (asks.batch) " (" (visible_line(&asks.worker)) ") ask"
-                }
-                ": answer those together that look alike."
-            }
-        }
-    })
+pub fn several(asked: &PageRequest) -> Result<Vec<BatchAsks>, Failure> {
+    Ok(all_asks(asked)?.into_iter().filter(|asks| asks.asks.len() > 1).collect())
+}
+
+/// Returns the title of a batch that asks: the calls of all its items, counted by their kind.
+pub fn title(asked: &PageRequest, asks: &BatchAsks) -> Quoting {
+    let few = asks.asks.iter().filter(|_| asks.asks.len() <= MAX_COUNTED);
+    let cards: Option<Vec<Card>> = few.map(|ask| card_of(asked, ask.message).ok()).collect();
+    let cards = cards.unwrap_or_default();
+    let calls: Vec<_> = cards.iter().flat_map(|card| &card.entries).map(call_words::view).collect();
+    match calls.is_empty() {
+        true => Quoting::theirs(&asks.worker).and(format!(" asks for {} documents", asks.asks.len())),
+        false => headline::of_calls(&asks.worker, &calls, CallQuestion { in_doubt: false, is_open: true }),
+    }
 }
 
 fn all_asks(asked: &PageRequest) -> Result<Vec<BatchAsks>, Failure> {
@@ -94,8 +109,11 @@ fn card_of(asked: &PageRequest, message: MessageNumber) -> Result<Card, Failure>
     Ok(*take!(asked.ask(Request::Card { message })?, Card))
 }
 
-/// Returns the messages that the person has marked.
+/// Returns the messages that the person has marked, or all that were shown if the button says so.
 fn marked(asked: &PageRequest) -> Result<Vec<MessageNumber>, Failure> {
+    if asked.field("do") == Some(DENY_ALL) {
+        return Ok(shown(asked));
+    }
     let fields = asked.body.iter().filter(|(name, _)| name == MESSAGE);
     let marked: Option<Vec<MessageNumber>> = fields.map(|(_, text)| text.parse().ok()).collect();
     let mut marked = marked
@@ -107,6 +125,12 @@ fn marked(asked: &PageRequest) -> Result<Vec<MessageNumber>, Failure> {
         true => Err(Failure::new(Exit::Usage, "no message was marked").help("mark those that you answer")),
         false => Ok(marked),
     }
+}
+
+/// Returns the messages whose cards the form has shown.
+fn shown(asked: &PageRequest) -> Vec<MessageNumber> {
+    let digests = asked.body.iter().filter(|(name, _)| name == SEEN);
+    digests.filter_map(|(_, text)| text.split(':').next()?.parse().ok()).collect()
 }
 
 /// Returns whether the card of a message is the one that the page has shown.
@@ -140,19 +164,26 @@ fn page(asked: &PageRequest, run: RunNumber, wrong: Option<Markup>, status: u16)
             groups.push(draw_group(asked, run, at, group)?);
         }
     }
+    let title = match &asks {
+        Some(asks) => self::title(asked, asks),
+        None => Quoting::ours(format!("Batch {run}")),
+    };
     let main = html! {
-        h1 { "Batch " (run) @if let Some(asks) = &asks { " (" (parts::word(&asks.worker)) ")" } }
-        p { (parts::run(run)) " · " a href="/" { "Inbox" } }
         @if let Some(wrong) = &wrong { (wrong) }
-        @if let Some(card) = cards.first() { (approval::tasks(card)) }
-        @match groups.len() {
-            0 => p.note { "No item of this batch asks now." },
-            1 => p { (cards.len()) @if cards.len() == 1 { " item asks." } @else { " items ask; their calls look alike." } },
-            kinds => p { (cards.len()) " items ask, for " (kinds) " kinds of calls." },
+        h1 { (parts::plain_sentence(&title)) }
+        p.envelope {
+            "Batch " (parts::run(run)) " · "
+            @match groups.len() {
+                0 => "No item of this batch asks now.",
+                1 => { (cards.len()) @if cards.len() == 1 { " item asks." } @else { " items ask; their calls look alike." } },
+                kinds => { (cards.len()) " items ask, for " (kinds) " kinds of calls." },
+            }
         }
+        @if groups.is_empty() { (after_answer::next(asked)?) }
+        @if let Some(card) = cards.first() { (approval::tasks(card)) }
         @for group in &groups { (group) }
     };
-    Ok(Page::new("/", format!("Batch {run}"), main).status(status).into())
+    Ok(Page::new("/", visible_line(title.text()), main).status(status).into())
 }
 
 /// Returns the form for the calls that look alike. A call that looks like no other one is answered on its own page.
@@ -171,6 +202,7 @@ fn draw_group(
     })
 }
 
+/// Returns the form for calls that look alike: their common parts once, and a row for each item.
 fn draw_form(
     asked: &PageRequest,
     run: RunNumber,
@@ -181,39 +213,92 @@ fn draw_form(
     for (card, _) in &group.cards {
         digests.push(format!("{}:{}", card.number, approval::digest(card)?));
     }
-    let is_marked =
-        |number: MessageNumber| asked.body.is_empty() || marked(asked).is_ok_and(|all| all.contains(&number));
-    let reason = format!("reason-{at}");
+    let entries: Vec<&CardEntry> = group.cards.iter().flat_map(|(card, _)| &card.entries).collect();
+    let is_careful = entries.iter().any(|entry| danger::is_careful(entry));
+    // The form that was sent has the calls of one group.
+    let is_sent = group.cards.iter().any(|(card, _)| shown(asked).contains(&card.number));
+    let ticked = match asked.field("do").filter(|_| is_sent) {
+        Some(TICK) => shown(asked),
+        Some(_) => marked(asked).unwrap_or_default(),
+        None if is_careful => vec![],
+        None => group.cards.iter().map(|(card, _)| card.number).collect(),
+    };
+    let many = group.cards.len();
+    let all_ticked = group.cards.iter().all(|(card, _)| ticked.contains(&card.number));
     Ok(html! {
+        (approval::dangers(&format!("dangers-{at}"), danger::HEADING, &danger::of_entries(&entries)))
         form.card method="post" action={ "/batch/" (run) } data-weighty {
             (parts::token(&asked.session))
-            h2 { (group.cards.len()) " items ask for calls that look alike" }
-            @for (card, item) in &group.cards {
-                @let id = format!("b-{}", card.number);
-                section.entry aria-labelledby=(id) {
-                    h3 #(id) {
-                        label {
-                            input type="checkbox" name=(MESSAGE) value=(card.number) checked[is_marked(card.number)];
-                            span { "Message " (card.number) ": " (parts::line(item)) }
+            @for digest in &digests { input type="hidden" name=(SEEN) value=(digest); }
+            h2 { (many) " items ask for calls that look alike" }
+            @if let Some((card, _)) = group.cards.first() {
+                @for (index, entry) in card.entries.iter().enumerate() {
+                    section.entry.call aria-label={ "The same for all, call " (index.saturating_add(1)) } {
+                        (approval_entry::reached(entry))
+                        @let same: Vec<_> = entry.arguments.iter().filter(|(name, _)| group.is_same(index, name)).cloned().collect();
+                        @if !same.is_empty() {
+                            p.note { "The same for all:" }
+                            (approval_entry::arguments(&same, false))
                         }
                     }
-                    (approval::calls(asked, card))
                 }
             }
-            @for digest in &digests { input type="hidden" name=(SEEN) value=(digest); }
+            ol.alike {
+                @for (card, item) in &group.cards { (row(asked, group, card, item, ticked.contains(&card.number))) }
+            }
             fieldset.answers {
-                legend { "Your answer" }
+                legend.unseen { "Your answer" }
                 // Enter presses a form's first button. This one does nothing but show the page again.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
-                p { "Your answer covers the ticked messages; the others stay open." }
-                label for=(reason) { "Reason for denying (the models will read it)" }
-                textarea #(reason) name="reason" rows="2" { "\n" (asked.field("reason").unwrap_or("")) }
+                label.unseen for={ "reason-" (at) } { "Reason for denying (the models will read it)" }
+                textarea.grows id={ "reason-" (at) } name="reason" rows="1" placeholder="Why not? The workers read this" {
+                    "\n" (asked.field("reason").filter(|_| is_sent).unwrap_or(""))
+                }
                 (parts::unfold_first())
                 div.buttons {
-                    button name="do" value="deny" { "Deny" }
-                    button.yes name="do" value="approve" { "Approve" }
+                    button name="do" value=(DENY_ALL) { "Deny all " (many) }
+                    @if !all_ticked { button name="do" value=(TICK) { "Tick all " (many) } }
+                    button.yes name="do" value="approve" {
+                        @if all_ticked { "Approve the " (many) " that look alike" } @else { "Approve the ticked ones" }
+                    }
+                    details.others {
+                        summary { span aria-hidden="true" { "⋯" } span.unseen { "More answers" } }
+                        button.plain name="do" value="deny" { "Deny only the ticked ones" }
+                    }
                 }
             }
         }
     })
+}
+
+/// Returns the row of an item: the parts of its calls that differ from those of the other items.
+fn row(
+    asked: &PageRequest,
+    group: &AlikeCards<'_>,
+    card: &Card,
+    item: &Untrusted,
+    is_ticked: bool,
+) -> Markup {
+    let id = format!("b-{}", card.number);
+    html! {
+        li aria-labelledby=(id) data-call {
+            h3 #(id) {
+                label {
+                    input type="checkbox" name=(MESSAGE) value=(card.number) checked[is_ticked];
+                    span { (parts::line(item)) " " span.note { "message " (card.number) } }
+                }
+            }
+            @for (index, entry) in card.entries.iter().enumerate() {
+                @let differs: Vec<_> = entry.arguments.iter().filter(|(name, _)| !group.is_same(index, name)).cloned().collect();
+                (approval_entry::content(asked, &CardPlace { card, index }, entry, &differs, false, None))
+            }
+            @if let Some(said) = &card.said {
+                details.context {
+                    summary { "The model’s own words" }
+                    p.note { (MODEL_TEXT_HEADING) }
+                    (parts::whole("Its own words", said))
+                }
+            }
+        }
+    }
 }

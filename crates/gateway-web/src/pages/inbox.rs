@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use control::exit::Failure;
 use control::messages::{MessageFilter, PageBounds};
 use control::protocol::{Look, Request, Response, StalledRun};
-use control::show::message_view;
+use control::show::batch_card::BatchAsks;
+use control::show::{danger, headline, message_view};
 use control::threads::{AskedCall, Asker, Line, MailboxPart, MessageStatus, Thread, ThreadPage};
 use control::view::MessageView;
 use kernel::message::Body;
 use kernel::query::MailboxEntry;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::{Quoting, Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
 use crate::page::parts;
@@ -87,8 +88,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         (filters(filter, page.open_count))
         section #needs aria-labelledby="needs-title" data-live {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }
-            (batch::links(asked)?)
-            (needs(asked, &known, filter, below, &page))
+            (needs(asked, &known, filter, below, &page)?)
         }
         (stalled(&status.stalled))
         @if standing != Some(MessageStatus::Open) {
@@ -166,15 +166,21 @@ fn needs(
     filter: Filter<'_>,
     below: Option<MessageNumber>,
     page: &ThreadPage,
-) -> Markup {
+) -> Result<Markup, Failure> {
+    let batches = batch::several(asked)?;
+    // A batch that another run of the same family started has a row of its own.
+    let is_listed = |asks: &BatchAsks| page.open.iter().any(|one| one.run == Some(asks.batch));
     let others = page.all_open_count.saturating_sub(page.open_count);
     let open = |kind| Filter { kind, standing: Some(MessageStatus::Open) }.address(None);
     let told: usize = page.open.iter().map(|one| one.lines.len() + one.more).sum();
     let is_open = filter.standing == Some(MessageStatus::Open);
-    html! {
+    Ok(html! {
         @if page.all_open_count == 0 { p.note { "Nothing waits for you." } }
         @if !page.open.is_empty() {
-            ol.rows { @for one in &page.open { (asker(asked, known, one)) } }
+            ol.rows {
+                @for asks in batches.iter().filter(|asks| !is_listed(asks)) { li #{ "batch-" (asks.batch) } { (batch_row(asked, asks)) } }
+                @for one in &page.open { (asker(asked, known, one, &batches)) }
+            }
         }
         @if is_open {
             @if let Some(next) = page.next { p { a href=(filter.address(Some(next))) { "Older messages" } } }
@@ -197,15 +203,34 @@ fn needs(
                 }
             }
         }
-    }
+    })
 }
 
-/// Returns the requests of one asker. The newest are rows, and the others are folded into one row.
-fn asker(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Markup {
+/// Returns the requests of one asker. The newest are rows, and the others are folded into one row. The approvals of a
+/// batch are one row, which leads to one card.
+fn asker(
+    asked: &PageRequest,
+    known: &BTreeMap<FormulaId, String>,
+    one: &Asker,
+    batches: &[BatchAsks],
+) -> Markup {
     let oldest = one.oldest;
+    let asks = batches.iter().find(|asks| Some(asks.batch) == one.run);
+    let is_of_batch =
+        |line: &&Line| asks.is_some_and(|asks| asks.asks.iter().any(|ask| ask.message == line.letter.number));
+    let own: Vec<&Line> = one.lines.iter().filter(|line| !is_of_batch(line)).collect();
     html! {
-        @for line in &one.lines { (item(asked, known, line)) }
-        @if let (Some(last), 1..) = (one.lines.last(), one.more) {
+        @if let Some(asks) = asks {
+            li #{ "batch-" (asks.batch) } {
+                (batch_row(asked, asks))
+                details #{ "o-" (oldest) } {
+                    summary.row { "One by one" }
+                    (fold(&format!("of-{oldest}"), &format!("/?of={oldest}")))
+                }
+            }
+        }
+        @for line in &own { (item(asked, known, line)) }
+        @if let (None, Some(last), 1..) = (asks, one.lines.last(), one.more) {
             @let to = format!("/?of={oldest}&below={}", last.letter.number);
             // The oldest message stays the oldest, so its number identifies the row.
             li #{ "f-" (oldest) } {
@@ -213,6 +238,19 @@ fn asker(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Asker) 
                     summary.row { (one.more) " more of " (parts::word(&who(asked, known, one.run, &last.letter))) }
                     (fold(&format!("of-{oldest}"), &to))
                 }
+            }
+        }
+    }
+}
+
+/// Returns the row of a batch, whose items are answered together.
+fn batch_row(asked: &PageRequest, asks: &BatchAsks) -> Markup {
+    html! {
+        a.row.ask href={ "/batch/" (asks.batch) } {
+            span.number { (asks.asks.len()) "×" } " "
+            span {
+                span.title { (parts::plain_sentence(&batch::title(asked, asks))) }
+                span.second { (asks.asks.len()) " documents of " (asks.batch) ": review them together" }
             }
         }
     }
@@ -319,6 +357,9 @@ fn item(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Line) ->
 
 fn row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line) -> Markup {
     let one = &line.letter;
+    if one.mail.needs_you {
+        return ask_row(asked, known, line);
+    }
     let number = one.number;
     let from = sender(asked, known, one);
     html! {
@@ -330,7 +371,53 @@ fn row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line) ->
                 span.what { (summary(asked, line)) }
             }
             " "
-            span { span.state { @if !one.mail.needs_you { (message_status::state(asked, one)) } } " " (parts::minute(one.mail.envelope.sent_ms)) }
+            span { span.state { (message_status::state(asked, one)) } " " (parts::minute(one.mail.envelope.sent_ms)) }
+        }
+    }
+}
+
+/// Returns the row of a message that asks: its title, a mark if its card has a danger, and below that its sender with
+/// the beginning of the arguments.
+fn ask_row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line) -> Markup {
+    let one = &line.letter;
+    let number = one.number;
+    let view = match asked.look(Look::Message { number }) {
+        Ok(Response::Message(view)) => Some(view),
+        _ => None,
+    };
+    let card = match (one.body(), asked.ask(Request::Card { message: number })) {
+        (
+            Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. }),
+            Ok(Response::Card(card)),
+        ) => Some(card),
+        _ => None,
+    };
+    let title = match (&card, &view) {
+        (Some(card), _) => headline::of_card(card),
+        (None, Some(view)) => headline::of_message(view),
+        (None, None) => Quoting::ours(format!("Message {number}")),
+    };
+    let has_danger = card.as_ref().is_some_and(|card| !danger::of_card(card).is_empty());
+    let open = card.iter().flat_map(|card| &card.entries).filter(|entry| entry.answer.is_none()).count();
+    let all = card.as_ref().map_or(0, |card| card.entries.len());
+    html! {
+        a.row.ask href={ "/m/" (number) } {
+            span.number { "#" (number) } " "
+            span {
+                span.title {
+                    (parts::plain_sentence(&title))
+                    @if has_danger { " " span.danger-mark { span aria-hidden="true" { "▲ " } "look closely" } }
+                }
+                span.second {
+                    (parts::word(&sender(asked, known, one)))
+                    @if let Some(call) = line.call.as_ref().filter(|call| !call.with.raw().is_empty()) { " " (parts::short(&call.with)) }
+                    // Proposals are distinguished by their content.
+                    @if let Some(view) = view.as_ref().filter(|view| view.source.is_some()) { " " (proposed(view)) }
+                    @if open < all { " (" (open) " of " (all) " calls open)" }
+                }
+            }
+            " "
+            span { (parts::minute(one.mail.envelope.sent_ms)) }
         }
     }
 }

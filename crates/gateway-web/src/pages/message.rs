@@ -7,6 +7,7 @@ use kernel::MessageNumber;
 use kernel::message::Body;
 use maud::{Markup, html};
 
+use super::after_answer::{self, Continuation};
 use super::messages::{
     definition, evaluation, form, mail_quota, message_page, narrow, notice, reply, request, withheld,
 };
@@ -26,11 +27,23 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 /// Answers `POST /m/NUMBER`: handles the answer to a card, by the card's kind.
 pub fn send(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = letter(asked)?;
+    let number = view.letter.number;
+    let own = format!("/m/{number}");
     Ok(match (handle_form(asked, &view)?, asked.back()) {
         // An answer in a conversation leads back to the conversation.
         (Answer::Go(_), Some(back)) => Answer::Go(back),
+        // An answer that changed this message leads on to the next one that waits.
+        (Answer::Go(to), None) if to == own && is_answer(asked) => {
+            Answer::Go(after_answer::place_of_message(number))
+        }
         (answer, _) => answer,
     })
+}
+
+/// Returns whether the form answers its message, and does more than show it again.
+fn is_answer(asked: &PageRequest) -> bool {
+    asked.field(NARROW).is_none()
+        && !matches!(asked.field("do"), None | Some("look" | "show" | "reply" | "adopt"))
 }
 
 fn handle_form(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
@@ -91,8 +104,19 @@ pub fn page(
     status: u16,
 ) -> Result<Answer, Failure> {
     let view = *take!(asked.look(Look::Message { number })?, Message);
+    let next = if wrong.is_none() { Continuation::of(asked, &view)? } else { None };
+    let Some(next) = next else {
+        let card = card(asked, &view)?;
+        return Ok(message_page::with_card(asked, &view, &card, wrong, status));
+    };
+    // The page follows the run that was answered, because its next call appears here.
+    let run = view.letter.body().and_then(Body::run).map(|run| format!(" run:{run}"));
+    let view = match next.shows {
+        Some(number) => *take!(asked.look(Look::Message { number })?, Message),
+        None => view,
+    };
     let card = card(asked, &view)?;
-    Ok(message_page::with_card(asked, &view, &card, wrong, status))
+    Ok(message_page::continued(asked, &view, &card, &next.lines, &run.unwrap_or_default()))
 }
 
 /// Returns the card of a message: its content, and a form for an answer.

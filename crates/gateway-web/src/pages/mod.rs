@@ -1,7 +1,10 @@
 //! The pages. Each has its own file or folder.
 
+mod after_answer;
 mod approval;
 mod approval_answer;
+mod approval_bar;
+mod approval_entry;
 mod attachments;
 mod audit;
 mod batch;

@@ -311,11 +311,14 @@ fn approval_of_an_unseen_card_is_refused() {
         "Enter looks again"
     );
     assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve&entry=7")).status, 404);
+    // A call that sends is ticked by the user alone.
+    assert!(!card.body.contains(" checked"), "{}", card.body);
+    assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve")).status, 422, "no tick");
     assert_eq!(sent(), 0);
-    assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve")).status, 303);
+    assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve&entry=0")).status, 303);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(sent(), 1);
-    let again = visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve"));
+    let again = visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve&entry=0"));
     assert_eq!(again.status, 409, "what was answered is another card: {}", again.body);
     assert_eq!(sent(), 1);
 }
@@ -324,7 +327,7 @@ fn approval_of_an_unseen_card_is_refused() {
 fn approve_button_waits_until_the_card_is_unfolded() {
     let home = asked(&"A long text, in which anything may stand. ".repeat(100));
     let (browser, _) = super::let_in(&home, true, "/m/1");
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
     let yes = |wanted: &str| {
         let button = browser.find("button", "Approve");
         browser
@@ -335,8 +338,13 @@ fn approve_button_waits_until_the_card_is_unfolded() {
     browser.says("Unfold everything above first");
     assert!(!browser.text().contains("in which anything may stand"));
     browser.press("button", "argument body");
+    // Nor does it work before the end of the call was in view, and the call is ticked.
+    browser.run("scrollTo(0, 0)");
+    browser.press("checkbox", "Send a mail");
+    assert!(yes("true").is_some());
+    browser.run("scrollTo(0, document.body.scrollHeight)");
     browser.press("button", "Approve");
-    browser.says("✓ approved");
+    browser.says("✓ Approved");
     browser.clean(&[]);
 }
 
@@ -344,7 +352,7 @@ fn approve_button_waits_until_the_card_is_unfolded() {
 fn new_card_cannot_be_approved_at_once_or_by_enter() {
     let home = asked("b");
     let (browser, door) = super::let_in(&home, true, "/m/1");
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
     // As fast as a script can: long before anybody has read it.
     let pressed = browser.run(
         "const yes = [...document.querySelectorAll('button.yes')][0];
@@ -358,7 +366,7 @@ fn new_card_cannot_be_approved_at_once_or_by_enter() {
     browser.run("const box = document.createElement('input'); document.querySelector('form.card').append(box); box.focus()");
     browser.keys("\u{E007}");
     browser.wait(|| (browser.at() == door.page("/m/1")).then_some(()));
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
     assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);
     let open = home.almoner(&["inbox", "--json"]).expect(0).json();
     assert_eq!(open.as_array().map(Vec::len), Some(1), "it still waits: {open}");
@@ -368,7 +376,7 @@ fn new_card_cannot_be_approved_at_once_or_by_enter() {
 fn stolen_cookie_alone_cannot_approve() {
     let home = asked("b");
     let (browser, door) = super::let_in(&home, true, "/m/1");
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
     // Another program on this machine that has got hold of the cookie, and of the page with its token.
     let cookies = browser.cookies();
     let (_, handle) = cookies.iter().find(|(name, _)| name == "__Host-almoner").expect("a cookie").clone();
@@ -377,8 +385,9 @@ fn stolen_cookie_alone_cannot_approve() {
     let token = between(&card, "name=\"_token\" value=\"", "\"").to_owned();
     let seen = between(&card, "name=\"_seen\" value=\"", "\"").to_owned();
     let thief = Visitor { token, ..thief };
-    let answer = thief.send("/m/1/answer", &format!("_seen={seen}&do=approve"));
+    let answer = thief.send("/m/1/answer", &format!("_seen={seen}&do=approve&entry=0"));
     assert_eq!(answer.status, 403, "{}", answer.body);
+    browser.press("checkbox", "Send a mail");
     browser.press("button", "Approve");
-    browser.says("✓ approved");
+    browser.says("✓ Approved");
 }

@@ -63,7 +63,13 @@ fn withheld_result_names_its_capabilities_and_answers_once() {
         let path = format!("/m/{number}");
         let page = visitor.get(&path, &[]).body;
         let shown = text(&page);
-        for says in [gives, along, "Who would get itfae", &format!("The programmessage {code}")] {
+        for says in [
+            gives,
+            along,
+            "What you would grant",
+            "Who would get itfae",
+            &format!("The programmessage {code}"),
+        ] {
             assert!(shown.contains(says), "{source}: {says:?} is not in {shown}");
         }
         assert!(page.contains(&format!("href=\"/m/{code}\"")), "{page}");
@@ -119,6 +125,7 @@ fn eval_request_names_its_values_and_approves_only_those() {
     for says in [
         "small: an object that code has made, recorded as Counter. It can do: incr.",
         "What it comes to goes to whoever asks, if it is data; you are asked before",
+        "What you would grant",
     ] {
         assert!(text(&before).contains(says), "{says:?} is not in {}", text(&before));
     }
@@ -182,6 +189,7 @@ fn budget_card_grants_exactly_the_entered_amounts() {
     home.almoner(&["run", "w.worker", "-e", "out=out:rw", "-m", "scripted:turns.json"]).expect(7);
     let visitor = Visitor::new(&home);
     let page = visitor.get("/m/1", &[]).body;
+    assert!(text(&page).contains("What you would grantA yes adds 1 turn"), "{page}");
     let seen = between(&page, "name=\"_seen\" value=\"", "\"").to_owned();
     let bad = visitor.send("/m/1/answer", &format!("do=approve&_seen={seen}&more-turns=2&more-wall=soon"));
     assert_eq!(bad.status, 422, "{}", bad.body);

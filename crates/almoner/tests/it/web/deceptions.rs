@@ -72,11 +72,12 @@ fn text_imitating_the_program_is_marked_as_foreign() {
 fn double_click_answers_once() {
     let home = writes(&[("a@b.example", "one"), ("c@d.example", "two")]);
     let (browser, _) = let_in(&home, true, "/m/1");
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
+    browser.press("checkbox", "Send a mail");
     let waits = || browser.attribute(&browser.find("button", "Approve"), "aria-disabled").is_none();
     browser.wait(|| waits().then_some(())).expect("it can be pressed");
     browser.run("const yes = document.querySelector('button.yes'); yes.click(); yes.click();");
-    browser.says("✓ approved");
+    browser.says("✓ Approved");
     home.almoner(&["resume"]).expect(7);
     assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 1, "the second mail is asked about");
     browser.clean(&["409"]);
@@ -229,15 +230,13 @@ fn endow_is_refused_if_the_preview_no_longer_matches() {
 #[test]
 fn changed_card_cannot_be_approved_at_once() {
     let home = TestHome::with_inbox();
-    let call =
-        |to: &str| json!({ "name": "outbox_send", "arguments": { "to": to, "subject": "s", "body": "b" } });
-    let turns =
-        json!([{ "turns": [{ "calls": [call("a@b.example"), call("c@d.example")] }, { "text": "done" }] }]);
+    let call = |path: &str| json!({ "name": "out_write", "arguments": { "path": path, "content": "b" } });
+    let turns = json!([{ "turns": [{ "calls": [call("a.md"), call("c.md")] }, { "text": "done" }] }]);
     home.write("calls.json", turns.to_string());
     let run = ["run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox"];
     home.almoner(&[&run[..], &["-m", "scripted:calls.json"]].concat()).expect(7);
     let (browser, _) = let_in(&home, true, "/m/1");
-    browser.says("c@d.example");
+    browser.says("c.md");
     let free = || browser.attribute(&browser.find("button", "Approve"), "aria-disabled").is_none();
     browser.wait(|| free().then_some(())).expect("it can be pressed");
     browser.run(

@@ -55,7 +55,7 @@ fn tries(door: &Door) -> String {
 fn foreign_page_cannot_frame_read_or_send() {
     let home = writes(&[("a@b.example", "one")]);
     let (browser, door) = let_in(&home, true, "/m/1");
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
     let elsewhere = ForeignSite::shows(tries(&door));
     let name = door.host.split(':').next().unwrap();
     let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();
@@ -99,7 +99,7 @@ fn foreign_page_cannot_frame_read_or_send() {
         assert_eq!(framed.len(), 3, "{framed:?}");
         for words in framed {
             assert!(
-                !["wants to do this", "Needs you", "sent by another page"]
+                !["wants to send a mail", "Needs you", "sent by another page"]
                     .iter()
                     .any(|ours| words.contains(ours)),
                 "{words}"
@@ -119,7 +119,7 @@ fn foreign_page_cannot_frame_read_or_send() {
     }
     // The session is there still, and so is the card.
     browser.go(&door.page("/m/1"));
-    browser.says("wants to do this");
+    browser.says("wants to send a mail");
     let listed = home.almoner(&["sessions", "--json"]).expect(0).json();
     assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(1), "{listed}");
     // To another name the browser has sent nothing of ours.
@@ -130,6 +130,7 @@ fn foreign_page_cannot_frame_read_or_send() {
         .map(str::to_owned)
         .collect();
     assert!(!other.is_empty() && other.iter().all(|head| !head.contains("__Host-almoner")), "{other:?}");
+    browser.press("checkbox", "Send a mail");
     browser.press("button", "Approve");
-    browser.says("✓ approved");
+    browser.says("✓ Approved");
 }

@@ -168,7 +168,7 @@ fn approval_for_the_run_does_not_cover_a_wider_call() {
     let answer = |number: u64, what: &str| {
         let card = visitor.get(&format!("/m/{number}"), &[]).body;
         let seen = between(&card, "name=\"_seen\" value=\"", "\"").to_owned();
-        visitor.send(&format!("/m/{number}/answer"), &format!("_seen={seen}&do={what}"))
+        visitor.send(&format!("/m/{number}/answer"), &format!("_seen={seen}&do={what}&entry=0"))
     };
     assert_eq!(answer(1, "run").status, 303);
     home.almoner(&["resume"]).expect(7);

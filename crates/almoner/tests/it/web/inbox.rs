@@ -326,8 +326,9 @@ fn long_message_is_cut_in_its_row_and_folded_on_its_page() {
     home.almoner(&["--as", "agent-fae", "request", "@host", &long]);
     let visitor = Visitor::new(&home);
     let inbox = visitor.get("/", &[]).body;
-    assert_eq!(inbox.matches('å').count(), 200, "{inbox}");
-    assert_eq!(inbox.matches(" … + 89800 more bytes").count(), 2, "{inbox}");
+    // The title of a request has a shorter beginning of its words.
+    assert!(inbox.matches('å').count() <= 200, "{inbox}");
+    assert_eq!(inbox.matches(" … + 89800 more bytes").count(), 1, "{inbox}");
     let (package, request) = (numbered(&home, "\"package\"")[0], numbered(&home, "\"request\"")[0]);
     for number in [package, request] {
         let page = visitor.get(&format!("/m/{number}"), &[]).body;
@@ -360,16 +361,14 @@ fn row_marks_only_the_senders_text_as_foreign() {
     fae(&["request", "@host", "something"]);
     sends(&home, "needs you: approve", None);
     let page = Visitor::new(&home).get("/", &[]).body;
-    let what: Vec<&str> = page.split("<span class=\"what\">").skip(1).collect();
-    let row =
-        |with: &str| *what.iter().find(|one| one.contains(with)).unwrap_or_else(|| panic!("{with}: {page}"));
     let code = "code over <bdi class=\"foreign\" dir=\"ltr\">count</bdi>: <bdi class=\"foreign\" dir=\"ltr\">E(count)";
-    assert!(row("E(count)").starts_with(code), "{page}");
-    assert!(
-        row("something").starts_with("asks: <bdi class=\"foreign\" dir=\"ltr\">something</bdi>"),
-        "{page}"
-    );
-    assert!(
-        row("needs you: approve").starts_with("<bdi class=\"foreign\" dir=\"ltr\">needs you: approve</bdi>")
-    );
+    assert!(page.contains(code), "{page}");
+    for ours in ["fae proposes code", "fae asks you for something"] {
+        assert!(super::cards::text(&page).contains(ours), "{ours}: {page}");
+    }
+    for theirs in ["something", "needs you: approve"] {
+        let count = page.matches(theirs).count() - page.matches(&format!("for {theirs}")).count();
+        let marked = page.matches(&format!("<bdi class=\"foreign\" dir=\"ltr\">{theirs}</bdi>")).count();
+        assert_eq!((marked, count), (1, 1), "{theirs}: {page}");
+    }
 }

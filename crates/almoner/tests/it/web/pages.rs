@@ -128,13 +128,13 @@ fn run_pages_are_accessible() {
         home.almoner(&["approve", "1", "--only", "1,2"]).expect(0);
         browser.go(&door.page("/m/1"));
         browser.says("6 calls: 2 approved, 4 open");
-        browser.says("Your answer covers the ticked calls; the others stay open.");
-        let folded = "return [...document.querySelectorAll('.entry[aria-labelledby]')].map(one => !!one.querySelector(':scope > details:not([open])'))";
+        browser.find("button", "Approve the ticked calls");
+        let folded = "return [...document.querySelectorAll('.call')].map(one => !!one.querySelector(':scope > details:not([open])'))";
         assert_eq!(browser.run(folded), serde_json::json!([true, true, false, false, false, false]));
         let third = || browser.run("return document.querySelector('[name=entry][value=\"2\"]').checked");
-        browser.find("checkbox", "[3] changes out.write");
+        browser.find("checkbox", "3 Write ");
         assert_eq!(third(), true);
-        browser.press("heading", "[3]");
+        browser.press("heading", "3 Write");
         assert_eq!(third(), false);
         looked_at(browser, "partly-answered");
         home.almoner(&["approve", "1"]).expect(0);
@@ -144,7 +144,37 @@ fn run_pages_are_accessible() {
             browser.says(says);
             looked_at(browser, name);
         }
+        hijacked_card_fits(home, browser, door);
     });
+}
+
+/// Checks that the card of a hijacked clerk has its warning on the first screen, and fits below it.
+#[track_caller]
+fn hijacked_card_fits(home: &TestHome, browser: &Browser, door: &Door) {
+    let encoded = std::fs::read(home.path("encoded/5-mail-from-supplier.eml")).unwrap();
+    std::fs::write(home.path("mail/6-mail-encoded.eml"), encoded).unwrap();
+    let run = ["run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox"];
+    home.almoner(&[&run[..], &["-m", "scripted:hijacked.json"]].concat()).expect(7);
+    let number = crate::sends::wait_for_mail(home, "approval");
+    browser.look(1280, false);
+    browser.go(&door.page(&format!("/m/{number}")));
+    browser.says("clerk wants to send 2 mails and write 1 file");
+    let measured = browser.run(
+        "const top = one => one.getBoundingClientRect().top + scrollY, warning = document.querySelector('.dangers');
+         return [document.getElementById('card').getBoundingClientRect().height, top(warning),
+           document.querySelectorAll('[name=entry]').length, document.querySelectorAll('[name=entry]:checked').length,
+           document.querySelector('.answers').getBoundingClientRect().bottom <= innerHeight, document.title];",
+    );
+    let [height, top] = [0, 1].map(|at| measured[at].as_f64().unwrap());
+    assert!(height <= 1100.0 && top <= 300.0, "{measured}");
+    // All three calls carry words of the mail: none is ticked. The answers are in view.
+    assert_eq!(
+        (&measured[2], &measured[3], &measured[4]),
+        (&3.into(), &0.into(), &true.into()),
+        "{measured}"
+    );
+    assert!(measured[5].as_str().unwrap().contains("clerk wants to send 2 mails"), "{measured}");
+    browser.look(1200, false);
 }
 
 /// Checks that the bars of a timeline take about half of its width, or stand below their lines where there is no
@@ -335,7 +365,7 @@ fn inbox_and_message_are_reachable_by_keyboard() {
     assert!(browser.focused().contains("#1"), "{}", browser.focused());
     // Enter.
     browser.keys("\u{E007}");
-    browser.says("wants to do this");
+    browser.says("wants to write");
     assert_eq!(browser.at(), door.page("/m/1"));
     browser.keys("g");
     browser.says("Needs you");

@@ -14,7 +14,7 @@ fn reduced_motion_setting_stops_all_animation() {
     browser.devtools("Emulation.setEmulatedMedia", &still);
     for (path, says) in [
         ("/", "Needs you"),
-        ("/m/1", "wants to do this"),
+        ("/m/1", "wants to write"),
         ("/graph", "What leads to what"),
         ("/chat", "Begin another"),
     ] {

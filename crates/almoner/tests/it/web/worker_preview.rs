@@ -27,8 +27,8 @@ fn made(scripts: bool) {
     home.write("script.json", script.to_string());
     home.almoner(&["run", "boss.worker", "-e", "docs=docs", "-m", "scripted:script.json"]).expect(7);
     home.almoner(&["mount", home.path("out").to_str().unwrap(), "notes"]).expect(0);
-    let (browser, _) = let_in(&home, scripts, "/m/1");
-    browser.says("What it would get");
+    let (browser, door) = let_in(&home, scripts, "/m/1");
+    browser.says("What you would grant");
     browser.says("What its maker has as docs: ");
     browser.says("It can do: list, read, glob, grep, stat (reads).");
     browser.says("Its maker has nothing for it: only you can fill it.");
@@ -77,7 +77,8 @@ fn made(scripts: bool) {
     );
     assert!(home.almoner(&["inbox"]).expect(0).out.contains("approval"), "nothing was answered");
     browser.press("button", "Approve");
-    browser.says("✓ approved");
+    browser.says("✓ Approved");
+    browser.go(&door.page("/m/1"));
     browser.says("What you chose: your few: ");
     browser.says("You have changed its text");
     let said = home.almoner(&["resume"]).expect(7);

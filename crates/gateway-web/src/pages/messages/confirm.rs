@@ -21,8 +21,6 @@ pub struct YesNoCard {
     pub shown: Markup,
     /// The label of the approving button. `None` if only a denial is possible.
     pub yes: Option<&'static str>,
-    /// The heading of the form for a denial.
-    pub or: &'static str,
 }
 
 impl YesNoCard {
@@ -30,26 +28,29 @@ impl YesNoCard {
     pub fn draw(&self, asked: &PageRequest, view: &MessageView) -> Markup {
         let number = view.letter.number;
         html! {
-            form #fill.card method="post" action={ "/m/" (number) } data-weighty data-same={ (self.kind) " " (self.digest) } {
+            form #fill.card method="post" action={ "/m/" (number) } data-weighty data-draft={ "no " (number) }
+                data-same={ (self.kind) " " (self.digest) } {
                 (parts::token(&asked.session))
                 (parts::back(asked))
                 input type="hidden" name="_seen" value=(self.digest);
                 (self.shown)
                 @if reply::is_open(view) {
+                    @if self.yes.is_none() {
+                        p.warning { "A yes would come to nothing: what it would need cannot be used any more." }
+                    }
                     fieldset.answers {
-                        legend { "Your answer" }
+                        legend.unseen { "Your answer" }
                         button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
-                        @match self.yes {
-                            Some(yes) => {
-                                (parts::unfold_first())
-                                div.buttons { button.yes name="do" value="approve" { (yes) } }
-                            },
-                            None => p.warning { "A yes would come to nothing: what it would need cannot be used any more." },
+                        label.unseen for="why-not" { "Reason (whoever asked will read it)" }
+                        textarea #why-not.grows name="reason" rows="1" placeholder="Why not? Whoever asked will read it" {}
+                        (parts::unfold_first())
+                        div.buttons {
+                            button name="do" value="reject" { "Deny" }
+                            @if let Some(yes) = self.yes { button.yes name="do" value="approve" { (yes) } }
                         }
                     }
                 }
             }
-            @if reply::is_open(view) { (reply::refusal(asked, number, self.or, "Deny")) }
         }
     }
 }

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use super::confirm::{self, YesNoCard};
-use super::definition;
+use super::{definition, reply};
 use crate::answer::Answer;
 use crate::page::{digest_field, parts, references};
 use crate::page_request::PageRequest;
@@ -35,8 +35,9 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
             (definition::numbered("The code", &source))
         }
         section.entry aria-labelledby="uses" {
-            h2 #uses { "What it uses" }
-            @if view.uses.is_empty() { p.note { "Nothing." } }
+            h2 #uses { @if reply::is_open(view) { "What you would grant" } @else { "What it uses" } }
+            @if view.uses.is_empty() { p { "The code runs once, and uses nothing that you have a name for." } }
+            @else { p { "The code runs once, and may use this:" } }
             dl {
                 @for (name, powers) in &view.uses {
                     dt { (parts::line(&Untrusted::new(name.as_str()))) }
@@ -48,7 +49,7 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
     };
     let is_of_use = view.uses.iter().all(|(_, one)| one.as_ref().is_some_and(|one| one.ended.is_none()));
     let yes = is_of_use.then_some("Allow this to run");
-    let card = YesNoCard { kind: "evaluation", digest: digest(view)?, shown, yes, or: "Or not" };
+    let card = YesNoCard { kind: "evaluation", digest: digest(view)?, shown, yes };
     Ok(html! {
         p { (parts::word(&view.from)) " asks to run this code over what it holds." }
         (card.draw(asked, view))

@@ -253,7 +253,7 @@ fn drawn(
                 @if fields.all.iter().any(|one| has_pick(&one.control)) {
                     (step_up::field(asked, "If it hands over a program, the network or a secret"))
                 }
-                div.buttons { button.yes name="do" value="submit" { "Send the answer" } }
+                div.answers { div.buttons { button.yes name="do" value="submit" { "Send the answer" } } }
             }
             (reply::refusal(asked, number, "Or refuse", "Refuse to answer"))
         } @else {

@@ -9,6 +9,7 @@ use passable::Untrusted;
 use resource::units;
 
 use super::confirm::{self, YesNoCard};
+use super::reply;
 use crate::answer::Answer;
 use crate::page::{digest_field, link, parts};
 use crate::page_request::PageRequest;
@@ -30,18 +31,15 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
             dl.facts {
                 dt { "The agent" } dd { a href=(link::formula(sender)) { (parts::word(name)) } }
                 dt { "Sent so far" } dd { (sent.messages) " messages, " (units::rounded_bytes(sent.bytes)) }
-                dt { "A yes adds" } dd { (offer.messages) " messages, " (units::rounded_bytes(offer.bytes)) }
+            }
+            h2 { @if reply::is_open(view) { "What you would grant" } @else { "What it asked for" } }
+            dl.facts {
+                dt { "More mail" } dd { (offer.messages) " messages, " (units::rounded_bytes(offer.bytes)) }
             }
         }
     };
     let digest = digest(view)?;
-    let card = YesNoCard {
-        kind: "quota",
-        digest,
-        shown,
-        yes: Some("Let it send more"),
-        or: "Or let it send nothing",
-    };
+    let card = YesNoCard { kind: "quota", digest, shown, yes: Some("Let it send more") };
     Ok(card.draw(asked, view))
 }
 

@@ -5,7 +5,7 @@ use kernel::message::{Answer as Said, Body};
 use maud::{Markup, html};
 use passable::visible_line;
 
-use super::reply;
+use super::{reply, title};
 use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::PageRequest;
@@ -18,12 +18,31 @@ pub fn with_card(
     wrong: Option<Markup>,
     status: u16,
 ) -> Answer {
+    let above = html! { @if let Some(wrong) = wrong { (wrong) } };
+    draw(asked, view, card, &above, "").status(status).into()
+}
+
+/// Returns the page of a message around its card, with the lines about the answer before it. The page also follows the
+/// topics of that answer.
+pub fn continued(
+    asked: &PageRequest,
+    view: &MessageView,
+    card: &Markup,
+    lines: &Markup,
+    topics: &str,
+) -> Answer {
+    let lines = html! { div #answered data-live { (lines) } };
+    draw(asked, view, card, &lines, topics).into()
+}
+
+fn draw(asked: &PageRequest, view: &MessageView, card: &Markup, above: &Markup, more: &str) -> Page {
     let number = view.letter.number;
     let topics = view.letter.body().and_then(Body::run).map(|run| format!(" run:{run}")).unwrap_or_default();
+    let title = title::of(asked, view);
     let main = html! {
-        @if let Some(wrong) = wrong { (wrong) }
+        (above)
         article #card data-live data-message=(number) {
-            h1 { "Message " (number) ": " (parts::word(&view.letter.mail.envelope.kind)) }
+            h1 { (parts::plain_sentence(&title)) }
             (envelope(view))
             (answers(view))
             (card)
@@ -31,18 +50,20 @@ pub fn with_card(
             (dismissal(asked, view))
         }
     };
-    let title = format!("#{number} {}", visible_line(&view.letter.mail.envelope.kind));
-    Page::new("/", title, main).status(status).live(format!("message:{number} inbox names{topics}")).into()
+    let title = visible_line(title.text()).into_owned();
+    Page::new("/", title, main).live(format!("message:{number} inbox names{topics}{more}"))
 }
 
-/// Returns the sender, the recipient, the time, and the message that this one answers. The names are the user's own.
+/// Returns the number, the sender, the time, and the message that this one answers. The names are the user's own.
 fn envelope(view: &MessageView) -> Markup {
     let mail = &view.letter.mail;
     html! {
         p.envelope {
+            "Message " (view.letter.number)
             // A dismissed message has only its envelope, which names no sender.
-            @if !view.from.is_empty() { "from " strong { (sender(view)) } " to " (parts::word(&view.to)) ", " }
-            (parts::when(mail.envelope.sent_ms))
+            @if !view.from.is_empty() { " from " strong { (sender(view)) } }
+            @if !["@host", "@self", ""].contains(&view.to.as_str()) { " to " (parts::word(&view.to)) }
+            ", " (parts::when(mail.envelope.sent_ms))
             @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
             @if let Some(Body::Command { run: Some(run), .. }) = view.letter.body() { ", about " (parts::run(*run)) }
         }

@@ -14,5 +14,6 @@ pub mod refusals;
 pub mod reply;
 pub mod request;
 pub mod step_up;
+pub mod title;
 pub mod withheld;
 pub mod worker_preview;

@@ -2,11 +2,11 @@
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, AnswerInput, Look};
-use control::view::MessageView;
+use control::view::{MessageView, PickRow};
 use kernel::message::{Body, HostRequest};
 use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
-use passable::visible_line;
+use passable::{Untrusted, visible_line};
 use resource::KINDS;
 
 use super::field_spec::{self, FieldSpec};
@@ -82,7 +82,7 @@ fn drawn(asked: &PageRequest, view: &MessageView, fresh: bool) -> Result<Markup,
                         @match by {
                             Some(wish) => {
                                 "A value is told to its model; anything else becomes its slot "
-                                (parts::line(&passable::Untrusted::new(wish.slot.as_str())))
+                                (parts::line(&Untrusted::new(wish.slot.as_str())))
                                 ", until it ends or you revoke it."
                             }
                             None => "Whoever asked gets exactly what is shown here, as a grant of yours.",
@@ -94,10 +94,62 @@ fn drawn(asked: &PageRequest, view: &MessageView, fresh: bool) -> Result<Markup,
                 }
                 @if let Some(wish) = by { (for_run(asked, wish)) }
                 (step_up::field(asked, "If you hand over a program, the network or a secret"))
+                (grants(asked, view, by.as_ref(), &picks))
             }
             (reply::refusal(asked, number, "Or refuse", "Refuse"))
         }
     })
+}
+
+/// Returns what the present choice would grant. Until the user has asked to see it, the section says how.
+fn grants(asked: &PageRequest, view: &MessageView, by: Option<&HostRequest>, picks: &[PickRow]) -> Markup {
+    let shows = asked.field("do") == Some("show");
+    let picked = asked.field(PICK).filter(|id| !id.is_empty());
+    let picked = picked.and_then(|id| picks.iter().find(|row| row.id.to_string() == id)).filter(|_| shows);
+    let fill = by.and_then(|wish| {
+        let text = format!("{}={}", wish.slot, asked.filled("fill")?);
+        asked.site.backend.endowment(&text).ok()
+    });
+    let fill = fill.filter(|_| shows && picked.is_none());
+    let gets = html! {
+        @match by {
+            Some(wish) => { "As its slot " (parts::line(&Untrusted::new(wish.slot.as_str()))) " it gets " }
+            None => { strong { (parts::word(&view.from)) } " gets " }
+        }
+    };
+    html! {
+        @if picked.is_some() || fill.is_some() {
+            section.entry #granted aria-labelledby="granted-title" {
+                h2 #granted-title tabindex="-1" { "What you would grant" }
+                p {
+                    (gets)
+                    @if let Some(row) = picked { (described(row)) }
+                    @if let Some(fill) = &fill { (parts::word(&resource::describe_spec(&fill.fill, None))) "." }
+                }
+                p.note { @if by.is_some() { "It keeps this until it ends, or you revoke it." } @else { "You can revoke this grant." } }
+            }
+        } @else {
+            section.entry aria-labelledby="grants-title" {
+                h2 #grants-title { "What you would grant" }
+                p { "Nothing until you choose something." }
+                div.buttons { button name="do" value="show" { "Show what this would grant" } }
+            }
+        }
+    }
+}
+
+/// Returns an object by the user's name, with all that it can do.
+fn described(row: &PickRow) -> Markup {
+    // The method names of code objects are chosen by the code, so they are foreign text.
+    let is_of_code = row.methods.iter().any(|method| method.effect.is_empty());
+    let methods = control::narrow::in_words(&row.methods, row.others);
+    html! {
+        "your " (parts::word(&row.path)) ": " (parts::line(&row.words)) "."
+        @if !methods.is_empty() {
+            " It can do: "
+            @if is_of_code { (parts::line(&Untrusted::new(methods))) } @else { (parts::word(&methods)) } "."
+        }
+    }
 }
 
 /// Returns the fields for answers that only a run accepts: a text, and objects without a name.
@@ -110,7 +162,7 @@ fn for_run(asked: &PageRequest, wish: &HostRequest) -> Markup {
             div.buttons { button name="do" value="text" { "Say this" } }
         }
         fieldset {
-            legend { "Something of this machine, as its slot " (parts::line(&passable::Untrusted::new(wish.slot.as_str()))) }
+            legend { "Something of this machine, as its slot " (parts::line(&Untrusted::new(wish.slot.as_str()))) }
             label for="fill-text" { "What, as behind " code { "-e " (visible_line(&wish.slot)) "=" } }
             p.note #fill-wants {
                 @for row in KINDS.iter().filter(|row| row.is_typed()) {
@@ -134,6 +186,10 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     let Some(Body::Request { by, .. }) = view.letter.body() else {
         return Err(Failure::new(Exit::Conflict, "this message asks for nothing"));
     };
+    if asked.field("do") == Some("show") {
+        let card = card(asked, view)?;
+        return Ok(message_page::with_card(asked, view, &card, None, 200));
+    }
     let weighs = match asked.field("do") {
         Some("name") => step_up::picks(asked, &take!(asked.look(Look::Picks)?, Picks)),
         Some("endow") => asked.filled("fill").is_some_and(step_up::written),

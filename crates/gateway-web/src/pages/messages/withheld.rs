@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use super::confirm::{self, YesNoCard};
+use super::reply;
 use crate::answer::Answer;
 use crate::page::{digest_field, link, parts, references};
 use crate::page_request::PageRequest;
@@ -25,14 +26,8 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
     let (Some(Body::Release { guest, .. }), Some(withheld)) = (view.letter.body(), &view.withheld) else {
         return Ok(html! {});
     };
-    let shown = shown(withheld);
-    let card = YesNoCard {
-        kind: "release",
-        digest: digest(view)?,
-        shown,
-        yes: Some("Give it away"),
-        or: "Or keep it",
-    };
+    let shown = shown(withheld, reply::is_open(view));
+    let card = YesNoCard { kind: "release", digest: digest(view)?, shown, yes: Some("Give it away") };
     Ok(html! {
         p { "What came of a program is withheld: with it something would be given away that can be used." }
         dl.facts {
@@ -43,11 +38,11 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
     })
 }
 
-fn shown(withheld: &Withheld) -> Markup {
+fn shown(withheld: &Withheld, is_open: bool) -> Markup {
     html! {
         section.entry aria-labelledby="gives" {
-            h2 #gives { "What would be given away" }
-            p.note { "As a grant of yours, which you can revoke." }
+            h2 #gives { @if is_open { "What you would grant" } @else { "What was asked for" } }
+            p.note { (parts::word(&withheld.to)) " gets this as a grant of yours, which you can revoke." }
             ol { @for one in &withheld.gives { li { (references::powers(one.as_ref())) } } }
         }
         @if let Some(text) = &withheld.text {

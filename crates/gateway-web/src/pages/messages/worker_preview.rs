@@ -267,8 +267,10 @@ pub fn draw(
             h3 { "You have changed its text" }
             (parts::difference("How your text differs", edited))
         }
-        h3 { @if open { "What it would get" } @else { "What it gets" } }
-        @if making.slots.is_empty() { p { "It has no slots." } }
+        h3 {
+            @if !open { "What it gets" } @else if adding.is_some() { "What it would get" } @else { "What you would grant" }
+        }
+        @if making.slots.is_empty() { p { @if open { "Nothing: it has no slots." } @else { "It has no slots." } } }
         dl {
             @for slot in &making.slots {
                 dt {

@@ -113,10 +113,12 @@ impl EndowmentPreview {
                     (parts::block("What the model would be told first", &plan.prompt))
                 }
                 @if self.weighs { (step_up::field(asked, "To hand this over")) }
-                (parts::unfold_first())
-                div.buttons {
-                    button.yes name="do" value="endow" {
-                        @if shown.worker.is_some() { "Endow it, and run" } @else { "Endow it, and run the code" }
+                div.answers {
+                    (parts::unfold_first())
+                    div.buttons {
+                        button.yes name="do" value="endow" {
+                            @if shown.worker.is_some() { "Endow it, and run" } @else { "Endow it, and run the code" }
+                        }
                     }
                 }
             }
