@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use kernel::run::Trouble;
-use passable::{Untrusted, visible_line};
+use passable::{Quoted, Quoting, QuotingPart, Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
@@ -51,6 +51,9 @@ pub struct Failure {
     pub exit: Exit,
     /// The reason, in one sentence.
     pub message: Untrusted,
+    /// The quoted parts of the reason. Without them, the whole reason counts as quoted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<Vec<Quoted>>,
     /// The advice to the user, which may be empty.
     pub help: String,
     /// Whether everything has been printed already, so that only the exit code is left.
@@ -83,10 +86,12 @@ impl PartialEq for Cause {
 impl Eq for Cause {}
 
 impl Failure {
-    /// Returns a failure without advice.
-    pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        let (message, help) = (Untrusted::new(plain_words(message.into())), String::new());
-        Failure { exit, message, help, silent: false, problem: None, cause: Cause::default() }
+    /// Returns a failure without advice. A message that is made at run time counts as quoted, unless it is a
+    /// [`Quoting`].
+    pub fn new(exit: Exit, message: impl Into<Quoting>) -> Failure {
+        let (message, quoted) = split_quotes(message.into());
+        let (help, cause) = (String::new(), Cause::default());
+        Failure { exit, message, quoted, help, silent: false, problem: None, cause }
     }
 
     /// Returns the failure that an error caused, with the error's text as its message. The error is kept as the
@@ -107,6 +112,18 @@ impl Failure {
         };
         let message = Untrusted::new(plain_words(message));
         Failure { message, ..Failure::from_error(exit, error) }.help("check the path and its permissions")
+    }
+
+    /// Returns the same failure with another message.
+    #[must_use]
+    pub fn saying(mut self, message: impl Into<Quoting>) -> Failure {
+        (self.message, self.quoted) = split_quotes(message.into());
+        self
+    }
+
+    /// Returns the message with its quoted parts.
+    pub fn message_quoting(&self) -> Quoting {
+        Quoting::from_stored(self.message.raw(), self.quoted.as_deref())
     }
 
     /// Returns the same failure with advice to the user.
@@ -133,14 +150,12 @@ impl Failure {
     #[must_use]
     pub fn in_damaged_store(mut self) -> Failure {
         if self.exit == Exit::NotFound {
-            self.exit = Exit::Failure;
-            let message = format!(
-                "cannot find it: the store is damaged, and may have lost it ({})",
-                self.message.visible_line()
-            );
-            self.message = Untrusted::new(message);
+            let message = Quoting::ours("cannot find it: the store is damaged, and may have lost it (")
+                .then(&self.message_quoting())
+                .and(")");
             // The way out comes with the warning of the damage.
-            self.help = String::new();
+            (self.exit, self.help) = (Exit::Failure, String::new());
+            return self.saying(message);
         }
         self
     }
@@ -153,7 +168,8 @@ impl Failure {
             Some("output" | "definition" | "input") => Exit::Invalid,
             _ => Exit::Failure,
         };
-        Failure { message: trouble.message.clone(), help: trouble.help.clone(), ..Failure::new(exit, "") }
+        let (message, help) = (trouble.message.clone(), trouble.help.clone());
+        Failure { message, quoted: None, help, ..Failure::new(exit, "") }
     }
 }
 
@@ -204,6 +220,18 @@ const PLAIN_WORDS: [(&str, &str); 6] = [
     ("Read-only file system (os error 30)", "the disk is read-only"),
 ];
 
+/// Returns a message and its quoted parts as they are kept. For a message that is quoted as a whole, the parts are
+/// `None`.
+fn split_quotes(said: Quoting) -> (Untrusted, Option<Vec<Quoted>>) {
+    let is_whole = matches!(said.parts()[..], [QuotingPart { is_quoted: true, .. }]);
+    let plain = said.parts().into_iter().fold(Quoting::default(), |plain, part| {
+        let words = plain_words(part.text.to_owned());
+        if part.is_quoted { plain.quote(words) } else { plain.and(words) }
+    });
+    let (message, quoted) = plain.into_text();
+    (Untrusted::new(message), (!is_whole).then_some(quoted))
+}
+
 /// Returns a message with the words of the operating system replaced by plain ones. Every new failure passes here;
 /// findings, notes and the trouble of a run do not.
 fn plain_words(mut message: String) -> String {
@@ -221,6 +249,32 @@ pub type ExitResult = Result<Exit, Failure>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failure_keeps_the_quoted_parts_of_its_message() {
+        let parts = |failure: &Failure| {
+            let said = failure.message_quoting();
+            said.parts().into_iter().map(|part| (part.is_quoted, part.text.to_owned())).collect::<Vec<_>>()
+        };
+        let ours = Failure::new(Exit::NotFound, "nothing is here");
+        assert_eq!(parts(&ours), [(false, "nothing is here".to_owned())]);
+        let unknown = Failure::new(Exit::NotFound, String::from("nothing is here"));
+        assert_eq!((parts(&unknown).len(), unknown.quoted.clone()), (1, None));
+        assert!(parts(&unknown).iter().all(|(is_quoted, _)| *is_quoted));
+        let disk = "No space left on device (os error 28)";
+        let both = Failure::new(Exit::NotFound, passable::quoting!("`{}` is lost", disk)).in_damaged_store();
+        let expected = [
+            (false, "cannot find it: the store is damaged, and may have lost it (`"),
+            (true, "the disk is full"),
+            (false, "` is lost)"),
+        ];
+        assert_eq!(parts(&both), expected.map(|(is_quoted, text)| (is_quoted, text.to_owned())));
+        // A failure of a client without the positions is quoted as a whole.
+        let mut json = serde_json::to_value(&ours).unwrap();
+        json.as_object_mut().unwrap().remove("quoted");
+        let read: Failure = serde_json::from_value(json).unwrap();
+        assert_eq!(parts(&read), [(true, "nothing is here".to_owned())]);
+    }
 
     #[test]
     fn full_disk_is_named_in_plain_words() {

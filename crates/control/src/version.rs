@@ -52,11 +52,13 @@ pub static SERVED: [ServedVersion; 2] = [
     },
 ];
 
-/// Changes a response into one of version 16. A failure names no problem there, a check is either ok or not, and a backup
-/// is done without a report. A key that is missing there is one in the keyring.
+/// Changes a response into one of version 16. A failure names no problem and no quoted parts there, a check is either ok or
+/// not, and a backup is done without a report. A key that is missing there is one in the keyring.
 fn to_16(response: &mut Response) {
     match response {
-        Response::Failed(failure) | Response::Warning(failure) => failure.problem = None,
+        Response::Failed(failure) | Response::Warning(failure) => {
+            (failure.problem, failure.quoted) = (None, None);
+        }
         Response::BackedUp(_) => *response = Response::Reply(Reply::Done),
         Response::Examined(checks) => checks.iter_mut().for_each(|check| check.untried = false),
         Response::Secrets(view) if view.protection == Some(Protection::KeyMissing) => {

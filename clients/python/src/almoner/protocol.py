@@ -2083,6 +2083,8 @@ class _FailureRequired(TypedDict):
 
 class Failure(_FailureRequired, total=False):
     """The reason why a command failed, and advice."""
+    #: The quoted parts of the reason. Without them, the whole reason counts as quoted.
+    quoted: Optional[List[List[int]]]
     #: The problem of a frame that the daemon cannot read.
     problem: Optional[Problem]
 

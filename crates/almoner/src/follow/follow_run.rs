@@ -9,7 +9,7 @@ use kernel::command::Reply;
 use kernel::event::{Change, Event};
 use kernel::run::{Run, Shape, State, Trouble};
 use kernel::{MessageNumber, RunNumber};
-use passable::Untrusted;
+use passable::{Quoting, Untrusted};
 use serde_json::json;
 
 use super::answer_lines::{self, how_to_answer};
@@ -466,9 +466,9 @@ impl RunFollower<'_> {
             return self.handle_pause();
         }
         if let Some((run, trouble)) = self.trouble.iter().next() {
-            let mut failure = Failure::of_trouble(trouble);
-            failure.message = Untrusted::new(format!("{run} stalled: {}", failure.message.raw()));
-            return Err(failure);
+            let failure = Failure::of_trouble(trouble);
+            let said = Quoting::ours(format!("{run} stalled: ")).then(&failure.message_quoting());
+            return Err(failure.saying(said));
         }
         let is_resting_chat = |run: &Run| matches!(run.shape, Shape::Chat) && !run.is_paused();
         if self.pending.is_empty() && is_resting_chat(&questions::run(self.acting, self.root)?) {

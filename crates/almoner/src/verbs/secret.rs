@@ -68,8 +68,7 @@ fn open(place: &Place, view: &VaultView, client: &mut Client) -> Result<VaultVie
         return Err(key_missing(place, view));
     }
     let passphrase = read_secret("passphrase of the vault (not shown): ").map_err(|failure| {
-        let failure = Failure { message: passable::Untrusted::new("the vault is locked"), ..failure };
-        failure.help("`almoner unlock` at a terminal asks for the passphrase")
+        failure.saying("the vault is locked").help("`almoner unlock` at a terminal asks for the passphrase")
     })?;
     ask(client, SecretAct::Unlock { passphrase })
 }

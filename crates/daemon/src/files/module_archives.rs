@@ -10,7 +10,7 @@ use kernel::formula::{Formula, Tree};
 use kernel::modules::{ModuleFormat, Modules as Kept};
 use kernel::name_lookup::View;
 use kernel::{BlobHash, NamePath, Value};
-use passable::{Untrusted, from_base64, visible_line};
+use passable::{Quoting, Untrusted, from_base64, visible_line};
 use store::Blobs;
 use vat::Modules;
 use vat::archive::{self, MAP, MAX_ARCHIVE_BYTES, MAX_ENTRIES};
@@ -33,8 +33,8 @@ const BUNDLE_FORMAT: &str = "endoZipBase64";
 /// The maximum length of a reason that is shown in full, in bytes.
 const MAX_REASON_LEN: usize = 200;
 
-fn archive_failure(what: impl Into<String>) -> Failure {
-    Failure::new(Exit::Invalid, what.into())
+fn archive_failure(what: impl Into<Quoting>) -> Failure {
+    Failure::new(Exit::Invalid, what)
 }
 
 /// Unpacks an archive.

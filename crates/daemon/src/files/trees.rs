@@ -7,7 +7,7 @@
 
 use kernel::BlobHash;
 use kernel::formula::Tree;
-use passable::visible_line;
+use passable::{Quoting, visible_line};
 use sha2::Digest as _;
 use store::{Blobs, TREE};
 
@@ -38,8 +38,8 @@ pub struct TreeEntry {
     pub sha256: String,
 }
 
-fn tree_failure(what: impl Into<String>) -> Failure {
-    Failure::new(Exit::Failure, what.into())
+fn tree_failure(what: impl Into<Quoting>) -> Failure {
+    Failure::new(Exit::Failure, what)
 }
 
 /// Returns the SHA-256 of bytes, as hexadecimal digits.

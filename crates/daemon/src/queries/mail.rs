@@ -6,7 +6,7 @@ use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, query, table};
-use passable::Untrusted;
+use passable::{Quoting, Untrusted};
 use worker::definition::{self, Bundle, Definition};
 
 use crate::state::daemon::HostDaemon;
@@ -21,7 +21,7 @@ pub fn message(
     number: MessageNumber,
 ) -> Result<query::MailboxEntry, Failure> {
     daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no message {number}"))
+        Failure::new(Exit::NotFound, Quoting::ours(format!("there is no message {number}")))
             .help("see `almoner inbox --all`")
     })
 }

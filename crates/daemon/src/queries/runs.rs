@@ -96,7 +96,8 @@ pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure>
 /// it nevertheless.
 pub fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     let mut run = daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
+        Failure::new(Exit::NotFound, passable::Quoting::ours(format!("there is no run {number}")))
+            .help("see `almoner runs`")
     })?;
     if let Some(trouble) = daemon.blocked_by(number) {
         run.state = State::Stalled { trouble };

@@ -7,7 +7,7 @@ use kernel::message::{Answer, ApprovalEntry, Body, Mail};
 use kernel::proposal::{Caller, Effect, Finding, Pin, Proposal};
 use kernel::run::{Completion, Entry, Run};
 use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, agent_journal, query, table};
-use passable::Untrusted;
+use passable::{Quoting, Untrusted};
 
 use super::{task, worker_preview};
 use crate::queries::approval_history::ApprovalHistory;
@@ -26,7 +26,8 @@ use control::show::difference;
 /// When there is no such message, or it has no card.
 pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+        Failure::new(Exit::NotFound, Quoting::ours(format!("there is no message {number}")))
+            .help("see `almoner inbox`")
     })?;
     let (run, entries, in_doubt) = match letter.body() {
         Some(Body::Approval { run, entries }) => (run, entries.as_slice(), false),
@@ -52,8 +53,11 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
             });
         }
         _ => {
-            return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
-                .help("see `almoner inbox`"));
+            return Err(Failure::new(
+                Exit::NotFound,
+                Quoting::ours(format!("message {number} is not an approval")),
+            )
+            .help("see `almoner inbox`"));
         }
     };
     let asking = runs::load_run(daemon, *run)?;

@@ -15,7 +15,7 @@ use kernel::run::{DiscardedCopy, Entry, Run};
 use kernel::table::{self, FormulaRow};
 use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
-use passable::{Untrusted, shell_word, visible_line};
+use passable::{Quoting, Untrusted, shell_word, visible_line};
 use policy::protected::protected;
 
 use crate::queries::applied_changes::{applied_changes, relatives};
@@ -248,7 +248,7 @@ fn present_copies(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<PathBu
     let found = runs::load_run(daemon, run)?;
     let copies: BTreeSet<PathBuf> = copies(daemon, &found).into_iter().collect();
     if copies.is_empty() {
-        return Err(Failure::new(Exit::NotFound, format!("{run} has no staged copy"))
+        return Err(Failure::new(Exit::NotFound, Quoting::ours(format!("{run} has no staged copy")))
             .help("changes are staged for slots that are endowed with `-e SLOT=PATH:stage`"));
     }
     if is_discarded(daemon, run)? {

@@ -5,6 +5,7 @@ use kernel::txn::StoreFault;
 use store::{BackupError, BlobError, ReadError, WriteError};
 
 use control::exit::{Exit, Failure};
+use passable::Quoting;
 
 /// An error of the kernel or the store. It becomes a [`Failure`] that keeps it as its source.
 #[derive(Debug, thiserror::Error)]
@@ -62,18 +63,22 @@ impl From<DaemonError> for Failure {
             }
             DaemonError::Backup(error) => backup_advice(error),
         };
-        // Users count entries from 1.
-        let counted = match &error {
+        let ours = match &error {
+            // Users count entries from 1.
             DaemonError::Kernel(Fault::NoEntry { message, entry, count }) => {
                 Some(format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)))
             }
+            // These faults name numbers only.
+            DaemonError::Kernel(
+                fault @ (Fault::NoRun(_) | Fault::NoMessage(_) | Fault::NotAnApproval(_) | Fault::NoGrant(_)),
+            ) => Some(fault.to_string()),
             _ => None,
         };
-        let mut failure = Failure::from_error(exit, error).help(help);
-        if let Some(counted) = counted {
-            failure.message = passable::Untrusted::new(counted);
+        let failure = Failure::from_error(exit, error).help(help);
+        match ours {
+            Some(ours) => failure.saying(Quoting::ours(ours)),
+            None => failure,
         }
-        failure
     }
 }
 

@@ -120,8 +120,7 @@ impl CursorFile {
 
 fn failure(path: &std::path::Path, error: io::Error) -> Failure {
     let message = format!("cannot keep the cursor in {}: {error}", path.display());
-    let mut failure = Failure::from_error(Exit::Failure, error);
-    failure.message = passable::Untrusted::new(message);
+    let failure = Failure::from_error(Exit::Failure, error).saying(message);
     failure.help("events that were not recorded as taken are sent again")
 }
 

@@ -8,7 +8,7 @@ use kernel::name_lookup::View;
 use kernel::run::{Completion, Entry, Step};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{BlobHash, FormulaId, GrantNumber, RunNumber, StepRef, Value, grant_usage, query, table};
-use passable::Untrusted;
+use passable::{Quoting, Untrusted};
 
 use super::{MAX_REFERENCES, grant_row, summary};
 use crate::queries::names::{FormerHolder, former_holder};
@@ -54,12 +54,12 @@ pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<Gr
         Ok(Some((row, target, below, falls, code, used)))
     })?;
     let gone = || {
-        Failure::new(Exit::NotFound, format!("there is no grant {number}"))
+        Failure::new(Exit::NotFound, Quoting::ours(format!("there is no grant {number}")))
             .help("`almoner grants` lists them")
     };
     let (row, target, mut of, falls, code, used) = found.ok_or_else(gone)?;
     let target = target.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("what grant {number} led to is gone"))
+        Failure::new(Exit::NotFound, Quoting::ours(format!("what grant {number} led to is gone")))
             .help("nothing can be done through it any more")
     })?;
     of.insert(row.grant.id);

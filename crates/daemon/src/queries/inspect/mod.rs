@@ -12,7 +12,7 @@ use kernel::grant::Grant;
 use kernel::name_lookup::{PathTarget, View};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, Number, query, table};
-use passable::Untrusted;
+use passable::{Quoting, Untrusted};
 use resource::Resource;
 
 pub use grants::grant;
@@ -178,7 +178,7 @@ pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<Formu
         Ok(Some(FormulaView { thing, called, refers_to, referred_by, is_more, grants, guard }))
     })?;
     let mut shown = found.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is nothing of the identifier {id}"))
+        Failure::new(Exit::NotFound, Quoting::ours(format!("there is nothing of the identifier {id}")))
             .help("it may have been collected since it was shown: look at your names")
     })?;
     // A formula that can no longer be used can still be inspected, without its content.

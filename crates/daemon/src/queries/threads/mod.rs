@@ -325,7 +325,8 @@ fn sender_run(daemon: &HostDaemon, who: MessageSender) -> Result<Option<RunNumbe
 
 /// Returns the failure for a message that is no longer in the mailbox.
 fn not_found(number: MessageNumber) -> Failure {
-    Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+    Failure::new(Exit::NotFound, passable::Quoting::ours(format!("there is no message {number}")))
+        .help("see `almoner inbox`")
 }
 
 /// Returns a message, unless it was dismissed.

@@ -76,7 +76,8 @@ pub fn why(daemon: &HostDaemon, thing: &str) -> Result<Vec<Reason>, Failure> {
 
 fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
+        Failure::new(Exit::NotFound, Quoting::ours(format!("there is no run {number}")))
+            .help("see `almoner runs`")
     })
 }
 
@@ -173,7 +174,8 @@ fn intended_formula(grant: &Grant, formula: Formula) -> Formula {
 
 fn why_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+        Failure::new(Exit::NotFound, Quoting::ours(format!("there is no message {number}")))
+            .help("see `almoner inbox`")
     })?;
     let what = format!("message {number}");
     let mut reasons = Vec::new();
@@ -224,7 +226,7 @@ fn why_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
         true => nearby_steps(daemon, at)?,
     };
     let step = steps.iter().find(|s| s.number == at.step).ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("{} has no step {}", at.run, at.step))
+        Failure::new(Exit::NotFound, Quoting::ours(format!("{} has no step {}", at.run, at.step)))
             .help(format!("see `almoner trace {}`", at.run))
     })?;
     let proposed = match &step.entry {

@@ -226,7 +226,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     }
 }
 
-fn empty(what: &str) -> Failure {
+fn empty(what: &'static str) -> Failure {
     Failure::new(Exit::Invalid, what)
 }
 

@@ -8,7 +8,7 @@ use kernel::proposal::Proposal;
 use kernel::run::{Completion, Entry, RunOutcome};
 use kernel::{BlobHash, RunNumber, StepRef};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::{Quoting, Untrusted};
 
 use super::figures::{ObjectNames, called};
 use super::{facts, family};
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 512 << 10;
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let text = asked.part_text("step");
-    let none = || Failure::new(Exit::NotFound, format!("{number} has no step {}", visible_line(text)));
+    let none = || Failure::new(Exit::NotFound, Quoting::ours(format!("{number} has no such step")));
     let wanted: u64 = text.parse().map_err(|_| none())?;
     let run = family::run(asked, number)?;
     let steps = take!(asked.ask(Request::Journal { run: number, from: wanted, limit: None })?, Journal);
