@@ -101,9 +101,8 @@ impl PageRequest {
     /// When the part is not a valid value of this type.
     pub fn part<T: FromStr<Err = BadId>>(&self, name: &str) -> Result<T, Failure> {
         let text = last(&self.path, name).unwrap_or("");
-        text.parse().map_err(|_| {
-            Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(text)))
-        })
+        // The address itself stands in the browser. It may be the work of somebody else.
+        text.parse().map_err(|_| Failure::new(Exit::NotFound, "nothing is at this address"))
     }
 
     /// Returns a part of the path as text.

@@ -1,7 +1,7 @@
 //! The events of the audit log, as text.
 
 use kernel::event::{Change, Recorder, Surface};
-use passable::visible_line;
+use passable::{Quoting, visible_line};
 
 /// Returns the user and the machine that record events, in one word. The text is escaped for a terminal.
 pub fn recorder(by: &Recorder) -> String {
@@ -13,6 +13,29 @@ fn surface(over: Surface) -> String {
     match over {
         Surface::Control => " at the control socket".to_owned(),
         Surface::Web { session } => format!(" in the browser, session {session}"),
+    }
+}
+
+/// Returns a change in one sentence that quotes names only. For a step, it leaves out the line of the journal, which may
+/// have words of others.
+pub fn headline(change: &Change) -> Quoting {
+    let ours = |words: String| Quoting::ours(words);
+    match change {
+        Change::Opened { by } => Quoting::default().quote(recorder(by)).and(" records from here on"),
+        Change::RunStarted { run, name, parent } => {
+            let whom = parent.map_or_else(String::new, |parent| format!(" for {parent}"));
+            ours(format!("{run} began{whom}: ")).quote(name)
+        }
+        Change::Granted { number, slot, run, .. } => {
+            let whom = run.map_or_else(String::new, |run| format!(" to {run}"));
+            ours(format!("grant {number} was given{whom} as ")).quote(slot)
+        }
+        Change::Named { name, id, .. } => {
+            Quoting::default().quote(name).and(format!(" is the name of {}", id.short()))
+        }
+        Change::Unnamed { name, .. } => Quoting::default().quote(name).and(" is no name any more"),
+        Change::Step { run, step, entry, .. } => ours(format!("{run}#{step} {entry}")),
+        other => ours(describe(other)),
     }
 }
 

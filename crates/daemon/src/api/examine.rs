@@ -18,6 +18,7 @@ use config::{clock, managed, policy_file, private_dir};
 use control::exit::{Exit, Failure};
 use control::health_check::HealthCheck as Check;
 use control::protocol::{ClientKeys, PolicyFile};
+use resource::units;
 
 /// Examines one part. `variables` are the environment variables that the client has sent.
 ///
@@ -95,8 +96,8 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
     if faults.is_empty() {
         let blobs = health.blobs.unwrap_or(0);
         let said = format!(
-            "{} KiB and {blobs} blobs, all readable, nobody else can read them",
-            (health.database_bytes + health.log_bytes) >> 10
+            "{} and {blobs} blobs, all readable, nobody else can read them",
+            units::rounded_bytes(health.database_bytes + health.log_bytes)
         );
         found.push(("store".to_owned(), true, said));
     }
@@ -226,7 +227,7 @@ fn space(place: &Place) -> Check {
     let free = rustix::fs::statvfs(&place.state).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
     let is_enough = free.as_ref().is_ok_and(|free| *free >= MIN_FREE_BYTES);
     let evidence = match free {
-        Ok(free) => format!("{} MiB free for the store", free >> 20),
+        Ok(free) => format!("{} free for the store", units::rounded_bytes(free)),
         Err(e) => e.to_string(),
     };
     Check::new("disk", is_enough, evidence, "make room: a full disk stops every run (and loses none)")

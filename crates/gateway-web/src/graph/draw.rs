@@ -8,7 +8,8 @@ use maud::{Markup, html};
 use passable::visible_line;
 
 use super::layout::{HEIGHT, Point, WIDTH, layout};
-use crate::page::{link, parts};
+use crate::page::short_path::{description, shortened};
+use crate::page::{context, kinds, link, parts};
 
 /// The maximum number of characters of a text in a node.
 const MAX_LETTERS: usize = 21;
@@ -150,6 +151,16 @@ fn title(node: &Node) -> String {
     }
 }
 
+/// Returns the text in a node. Of a path, it keeps the end.
+fn short_title(node: &Node) -> String {
+    let short = shortened(&title(node), context::home().as_deref());
+    let letters = short.chars().count();
+    if node.name.is_none() && short.contains('/') && letters > MAX_LETTERS {
+        return format!("…{}", short.chars().skip(letters + 1 - MAX_LETTERS).collect::<String>());
+    }
+    cut(&short, MAX_LETTERS)
+}
+
 fn address(graph: &Graph, node: &Node) -> String {
     if node.more > 0
         && let Some(of) = graph.nodes.iter().find(|one| one.id == node.id && one.more == 0)
@@ -181,9 +192,9 @@ fn node(graph: &Graph, node: &Node, corner: Point) -> Markup {
             title { (title(node)) ": " (node.words.visible_line()) }
             rect.node.secret[node.is_secret].outlet[node.is_outlet].folded[node.more > 0] x=(number(corner.x)) y=(number(corner.y))
                 width=(WIDTH) height=(HEIGHT) rx="6" {}
-            text x=(number(corner.x + 8.0)) y=(number(corner.y + 17.0)) { (cut(&title(node), MAX_LETTERS)) }
+            text x=(number(corner.x + 8.0)) y=(number(corner.y + 17.0)) { (short_title(node)) }
             text.note x=(number(corner.x + 8.0)) y=(number(corner.y + 32.0)) {
-                (cut(&node.kind, MAX_LETTERS)) @if !sign(node).is_empty() { ", " (sign(node)) }
+                (cut(kinds::object(&node.kind), MAX_LETTERS)) @if !sign(node).is_empty() { ", " (sign(node)) }
             }
         }
     }
@@ -229,8 +240,8 @@ fn item(list: &mut ListState<'_>, at: usize, by: Option<usize>, depth: usize) ->
             @if is_risky { span.warning { "⚠ " } }
             @if let Some(link) = by { span.note { (describe_link(link)) " → " } }
             a href=(address(graph, node)) { (parts::word(&title(node))) }
-            @if node.more == 0 { " " (parts::word(&node.kind)) }
-            @if node.name.is_some() || node.run.is_some() { ", " (parts::line(&node.words)) }
+            @if node.more == 0 { " " (parts::word(kinds::object(&node.kind))) }
+            @if node.name.is_some() || node.run.is_some() { ", " (description(&node.words)) }
             @if !sign(node).is_empty() { " " strong { (sign(node)) } }
             @if !is_new { span.note { " (see above)" } }
             @if !on.is_empty() {

@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use passable::visible_line;
 
 use super::parts;
+use super::short_path::description;
 
 /// Encodes a text as a part of a query.
 pub fn query(text: &str) -> String {
@@ -42,7 +43,7 @@ pub fn called(one: &FormulaSummary) -> Markup {
             _ => a href=(formula(&one.target)) {
                 @match &one.name {
                     Some(name) => (parts::name(name)),
-                    None => (parts::line(&one.words)),
+                    None => (description(&one.words)),
                 }
             },
         }

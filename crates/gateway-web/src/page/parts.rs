@@ -8,10 +8,12 @@ use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
 use kernel::{BlobHash, RunNumber};
-use maud::{Markup, html};
+use maud::{Markup, Render as _, html};
 use passable::{Quoting, Untrusted, stored_order, visible, visible_line, visible_name};
 
 use super::sentence::{self, SentencePart};
+pub use super::time::{at, when, when as minute};
+use super::voice::{Ours, Theirs, Yours};
 use super::{link, safe_links};
 use crate::guard::sessions::Session;
 use crate::page_request::{BACK, PageRequest};
@@ -23,7 +25,7 @@ const FOLD_THRESHOLD: usize = 2000;
 
 /// Returns foreign text in a line, with its own style and text direction.
 pub fn line(text: &Untrusted) -> Markup {
-    html! { bdi.foreign dir="ltr" { (text.visible_line()) } (safe_links::host_note(text.raw())) }
+    Theirs(text).render()
 }
 
 /// Returns foreign text with all of its lines.
@@ -123,18 +125,6 @@ pub fn own_block(label: &str, text: &str) -> Markup {
     html! { pre role="group" tabindex="0" aria-label=(label) { (visible(text)) } }
 }
 
-/// Returns a time in a readable form.
-pub fn when(ms: i64) -> Markup {
-    // The attribute has the exact time.
-    html! { time datetime=(kernel::time::iso(ms)) { (kernel::time::shown(ms)) } }
-}
-
-/// Returns a time to the minute, for narrow places.
-pub fn minute(ms: i64) -> Markup {
-    let iso = kernel::time::iso(ms);
-    html! { time { (iso.get(..16).unwrap_or(&iso).replace('T', " ")) } }
-}
-
 /// Returns the state of a run. The reason for a stall may be in the words of a model or server, so it is set apart as
 /// foreign text.
 pub fn state(run: &Run) -> Markup {
@@ -201,11 +191,7 @@ pub fn token(session: &Session) -> Markup {
 
 /// Returns our own text, with the parts between backticks set as code.
 pub fn help(text: &str) -> Markup {
-    html! {
-        @for (at, piece) in text.split('`').enumerate() {
-            @if at % 2 == 1 { code { (visible_line(piece)) } } @else { (visible_line(piece)) }
-        }
-    }
+    Ours(text).render()
 }
 
 /// Returns the hidden field with the address to which a form in a conversation leads back.
@@ -213,12 +199,18 @@ pub fn back(asked: &PageRequest) -> Markup {
     html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 
-/// Returns an error and its remedy, with this title.
+/// Returns the error of a page that could not be loaded, and its remedy, with this title.
 pub fn failure(title: &str, failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {
             h1 { (title) }
-            (with_help(failure))
+            p {
+                @for part in failure.message_quoting().parts() {
+                    // The request of a whole page quotes nothing but its address.
+                    @if part.is_quoted { (Yours(part.text)) } @else { (Ours(part.text)) }
+                }
+            }
+            @if !failure.help.is_empty() { p { (help(&failure.help)) } }
         }
     }
 }
@@ -247,7 +239,7 @@ pub fn not_done(words: &Markup) -> Markup {
 
 fn with_help(failure: &Failure) -> Markup {
     html! {
-        p { (line(&failure.message)) }
+        p { (plain_sentence(&failure.message_quoting())) }
         @if !failure.help.is_empty() { p { (help(&failure.help)) } }
     }
 }
@@ -258,8 +250,8 @@ pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
     html! {
         p.error #(id) role=[failure.map(|_| "alert")] {
             @if let Some(failure) = failure {
-                (line(&failure.message))
-                @if !failure.help.is_empty() { ": " (visible_line(&failure.help)) }
+                (plain_sentence(&failure.message_quoting()))
+                @if !failure.help.is_empty() { ": " (help(&failure.help)) }
             }
         }
     }

@@ -12,6 +12,7 @@ use passable::Untrusted;
 
 use super::link::called;
 use super::parts;
+use super::short_path::description;
 use crate::page_request::PageRequest;
 
 /// Returns a description of a capability: the user's name for it, its description, its methods and its limits.
@@ -23,7 +24,7 @@ pub fn powers(one: Option<&Powers>) -> Markup {
     let methods = narrow::in_words(&one.methods, one.others);
     html! {
         (called(&one.called))
-        @if one.called.name.is_some() { ": " (parts::line(&one.called.words)) }
+        @if one.called.name.is_some() { ": " (description(&one.called.words)) }
         @if let Some(interface) = &one.interface { ", recorded as " (line(interface)) }
         "."
         @if !methods.is_empty() {
@@ -48,7 +49,7 @@ pub fn value(asked: &PageRequest, label: &str, value: &Value) -> Markup {
             p {
                 @match known.get(one) {
                     Some(one) => {
-                        (called(one)) @if one.name.is_some() { ": " (parts::line(&one.words)) }
+                        (called(one)) @if one.name.is_some() { ": " (description(&one.words)) }
                     }
                     None => "something that is gone",
                 }

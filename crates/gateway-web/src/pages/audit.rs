@@ -9,10 +9,12 @@ use control::show::event;
 use kernel::FormulaId;
 use kernel::event::{Change, Event};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::visible_line;
 
 use crate::answer::{Answer, Page};
-use crate::page::{link, parts, table};
+use crate::page::figures::{counted, grouped};
+use crate::page::voice::Yours;
+use crate::page::{kinds, link, parts, table};
 use crate::page_request::{PageRequest, take};
 
 /// The number of events on a page.
@@ -104,9 +106,9 @@ fn verified(found: &AuditReport) -> Markup {
                 "What event " (seq) " tells of is not what was recorded. Keep a copy of the store, and go back to a backup."
             },
             None => p {
-                "✓ " (found.events) " events, each follows the one before; " (found.covered)
+                "✓ " (counted(found.events, "event", "events")) ", each follows the one before; " (grouped(found.covered))
                 " of them tell of what is there as it was recorded"
-                @if found.gone > 0 { ", " (found.gone) " of what was removed since" } "."
+                @if found.gone > 0 { ", " (grouped(found.gone)) " of what was removed since" } "."
             },
         }
         @if let Some(end) = &found.end {
@@ -127,28 +129,32 @@ fn there(asked: &PageRequest, events: &[&Event]) -> Result<BTreeSet<FormulaId>, 
 
 fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
     let row = |event: &&Event| {
-        let words = html! {
-            (parts::line(&Untrusted::new(event::describe(&event.change)))) " " (about(&event.change, there))
-        };
-        let by = event.by.as_ref().map(|by| Untrusted::new(event::recorder(by)));
-        let by = html! { @if let Some(by) = &by { (parts::line(by)) } };
+        let words = words(&event.change, there);
+        let by = html! { @if let Some(by) = &event.by { (Yours(&event::recorder(by))) } };
         vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), by, words]
     };
     table::table("The table of events", &["Event", "When", "By", "What"], events.iter().map(row))
 }
 
-/// Returns a link to the subject of an event, if it still exists.
-fn about(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
+/// Returns the sentence of an event, with links to what it names. It quotes names only, since the words of others stand
+/// behind its links.
+fn words(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
     match change {
-        Change::RunStarted { run, .. } | Change::RunFinished { run, .. } => parts::run(*run),
-        Change::Step { run, step, .. } => link::step(kernel::StepRef { run: *run, step: *step }),
-        Change::Message { number, .. } | Change::Answered { number, .. } | Change::Dismissed { number } => {
-            link::message(*number)
+        Change::Named { name, id, .. } => html! {
+            (Yours(name)) " is the name of "
+            @if there.contains(id) { a href=(link::formula(id)) { (id.short()) } } @else { (id.short()) }
+        },
+        Change::Message { number, kind, needs_you, .. } => html! {
+            (link::message(*number)) " came: " (kinds::message(kind))
+            @if *needs_you { ", and waits for an answer" }
+        },
+        other => {
+            let said = event::headline(other);
+            html! {
+                @for part in said.parts() {
+                    @if part.is_quoted { (Yours(part.text)) } @else { (link::ours(part.text)) }
+                }
+            }
         }
-        Change::Granted { number, .. } | Change::Revoked { number } => link::grant(*number),
-        Change::Named { id, .. } if there.contains(id) => {
-            html! { a href=(link::formula(id)) { (id.short()) } }
-        }
-        _ => html! {},
     }
 }

@@ -6,10 +6,12 @@ use control::exit::{Exit, Failure};
 use control::health_check::{HealthCheck, PARTS};
 use control::protocol::Request;
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::visible_line;
 
 use crate::answer::{Answer, Page};
 use crate::page::parts;
+use crate::page::short_path::{from_home, short_path};
+use crate::page::voice::Ours;
 use crate::page_request::{PageRequest, take};
 
 /// Answers `GET /doctor`.
@@ -20,7 +22,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         section aria-label="The daemon" {
             dl.facts {
                 dt { "Daemon" } dd { (parts::word(&status.build)) ", process " (status.pid) }
-                dt { "Store" } dd { code { (parts::word(&status.store)) } }
+                dt { "Store" } dd { (short_path(&status.store)) }
                 dt { "Runs at work" }
                 dd {
                     @if status.at_work.is_empty() { "none" }
@@ -48,7 +50,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 pub fn part(asked: &PageRequest) -> Result<Answer, Failure> {
     let name = asked.part_text("part");
     let Some((part, title)) = PARTS.iter().find(|(part, _)| *part == name) else {
-        return Err(Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(name))));
+        return Err(Failure::new(Exit::NotFound, "nothing is at this address"));
     };
     let found = take!(asked.ask(Request::Examine { part: (*part).to_owned() })?, Examined);
     let main = html! {
@@ -62,7 +64,9 @@ pub fn part(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(Page::new("/doctor", format!("Doctor: {title}"), main).into())
 }
 
+/// Returns the outcome of a check. Its evidence is in our words, with places and settings of the user.
 fn check(one: &HealthCheck) -> Markup {
+    let shown = from_home(&one.evidence);
     html! {
         li {
             @if one.ok {
@@ -72,8 +76,9 @@ fn check(one: &HealthCheck) -> Markup {
             } @else {
                 span.mark.bad { "not well" }
             }
-            " " strong { (parts::word(&one.id)) } ": " (parts::line(&Untrusted::new(one.evidence.as_str())))
-            @if one.has_failed() && !one.remedy.is_empty() { p { "→ " (parts::word(&one.remedy)) } }
+            " " strong { (parts::word(&one.id)) } ": " 
+            span title=[(shown != one.evidence).then_some(visible_line(&one.evidence))] { (Ours(&shown)) }
+            @if one.has_failed() && !one.remedy.is_empty() { p { "→ " (Ours(&one.remedy)) } }
         }
     }
 }

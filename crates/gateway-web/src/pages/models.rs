@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
+use crate::page::figures::{counted, grouped};
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use crate::pages::runs::figures::took;
@@ -52,8 +53,8 @@ fn page(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Page, Failure> {
                 }
             }
             p {
-                strong { (all.calls) } " calls, " strong { (all.input_tokens) } " tokens read, "
-                strong { (all.output_tokens) } " written, " (took(i64::try_from(all.ms).unwrap_or(i64::MAX))) ", "
+                strong { (counted(all.calls, "call", "calls")) } ", " strong { (grouped(all.input_tokens)) } " tokens read, "
+                strong { (grouped(all.output_tokens)) } " written, " (took(i64::try_from(all.ms).unwrap_or(i64::MAX))) ", "
                 strong { (money::dollars(all.usd_micros)) }
             }
             @if stats.models.is_empty() { p.note { "No model was asked." } } @else { (usage_bars(&stats.models)) }
@@ -75,7 +76,7 @@ fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
                 "None is here yet: " code { "almoner setup" } " finds one, " code { "almoner models pull" } " fetches one, and a key of a vendor's goes into the environment of the daemon."
             }
         }
-        ul.rows {
+        @if !all.is_empty() { ul.rows {
             @for one in all {
                 li {
                     form.beside method="post" action="/models" {
@@ -86,7 +87,7 @@ fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 
@@ -150,8 +151,8 @@ fn usage_bars(models: &[ModelStats]) -> Markup {
                         rect.bar.model x="0" y="1" width=(length(size(one), most)) height="12" rx="2" {}
                     }
                     span.note {
-                        (money::dollars(one.asked.usd_micros)) " · " (one.asked.tokens()) " tokens · "
-                        (one.asked.calls) @if one.asked.calls == 1 { " call · " } @else { " calls · " }
+                        (money::dollars(one.asked.usd_micros)) " · " (grouped(one.asked.tokens())) " tokens · "
+                        (counted(one.asked.calls, "call", "calls")) " · "
                         (took(i64::try_from(one.asked.ms).unwrap_or(i64::MAX)))
                     }
                 }

@@ -38,8 +38,14 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
             },
         }
     };
-    let title = thing.map_or("Why".to_owned(), |thing| format!("Why {}", visible_line(thing.trim())));
+    let title = thing.map_or("Why".to_owned(), |thing| format!("Why {}", last_name(thing.trim())));
     Ok(Page::new("/why", title, main).status(status).into())
+}
+
+/// Returns what the tab of the browser calls a thing. Of the path of a file, it is the last name.
+fn last_name(thing: &str) -> String {
+    let name = thing.strip_prefix('/').and_then(|path| path.rsplit('/').find(|name| !name.is_empty()));
+    visible_line(name.unwrap_or(thing)).into_owned()
 }
 
 /// Returns the chain of reasons for a thing.

@@ -7,6 +7,8 @@ use control::show::stats::{Runs, WorkerStats};
 use maud::{Markup, html};
 
 use crate::answer::{Answer, Page};
+use crate::page::figures::grouped;
+use crate::page::short_path::description;
 use crate::page::{link, parts, table};
 use crate::page_request::{PageRequest, take};
 
@@ -27,7 +29,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         @if !endowed.is_empty() {
             h2 { "That have a name " span.count { (endowed.len()) } }
             ul { @for row in &endowed {
-                li { a href=(link::names([&row.name])) { (parts::name(&row.name)) } " " (parts::line(&row.words)) }
+                li { a href=(link::names([&row.name])) { (parts::name(&row.name)) } " " (description(&row.words)) }
             } }
         }
     };
@@ -42,8 +44,8 @@ fn row(one: &WorkerStats) -> Vec<Markup> {
         html! { a href={ "/runs?worker=" (link::query(&one.worker)) "&all=yes" } { (parts::word(&one.worker)) } },
         html! { (one.runs.all()) },
         success(&one.runs),
-        html! { (one.model.calls) },
-        html! { (one.model.tokens()) },
+        html! { (grouped(one.model.calls)) },
+        html! { (grouped(one.model.tokens())) },
         html! { (money::dollars(one.model.usd_micros)) },
     ]
 }

@@ -11,6 +11,7 @@ use passable::visible_line;
 
 use super::runs::started::methods;
 use crate::answer::{Answer, Page};
+use crate::page::short_path::{description, short_path};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
 
@@ -94,8 +95,8 @@ fn is_found(row: &GrantRow, find: &str) -> bool {
 /// Returns the holder of a grant, with a link to the holder's page if it still exists.
 pub fn holder(row: &GrantRow) -> Markup {
     html! {
-        @if row.is_gone { (parts::line(&row.held_by)) }
-        @else { a href=(link::formula(&row.grant.holder)) { (parts::line(&row.held_by)) } }
+        @if row.is_gone { (description(&row.held_by)) }
+        @else { a href=(link::formula(&row.grant.holder)) { (description(&row.held_by)) } }
     }
 }
 
@@ -105,7 +106,7 @@ pub fn table(rows: &[GrantRow], now_ms: i64) -> Markup {
         div.wide tabindex="0" role="region" aria-label="Table of grants" {
             table.stack role="table" {
                 thead role="rowgroup" { tr role="row" {
-                    @for name in ["Grant", "Slot or name", "What", "Held by", "May", "Since", "State"] {
+                    @for name in ["Grant", "State", "Slot or name", "What", "Held by", "May"] {
                         th scope="col" role="columnheader" { (name) }
                     }
                 } }
@@ -121,11 +122,19 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
     html! {
         tr #(grant.number) role="row" {
             th scope="row" role="rowheader" data-label="Grant" { (link::grant(grant.number)) }
+            td role="cell" data-label="State" {
+                span.mark.good[state == "in force"].warn[state != "in force"] { (state) }
+                p.facts {
+                    "given " (parts::when(grant.given_ms))
+                    @if let Some(message) = grant.source { " by " (link::message(message)) }
+                    ", " (link::why(grant.number))
+                }
+            }
             td role="cell" data-label="Slot or name" { (parts::word(&grant.slot)) }
             td role="cell" data-label="What" {
                 a href=(link::formula(&grant.target)) {
                     @if let Some(name) = &row.name { (parts::name(name)) ": " }
-                    (parts::word(&grant.words))
+                    (short_path(&grant.words))
                 }
             }
             td role="cell" data-label="Held by" { (holder(row)) }
@@ -133,12 +142,6 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
                 (methods(&grant.methods))
                 @let limits = grant.attenuation.limit_phrases();
                 @if !limits.is_empty() { p.facts { (visible_line(&limits.join("; "))) } }
-            }
-            td role="cell" data-label="Since" {
-                (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) }
-            }
-            td role="cell" data-label="State" {
-                span.mark.good[state == "in force"].warn[state != "in force"] { (state) } " " (link::why(grant.number))
             }
         }
     }

@@ -10,6 +10,7 @@ use passable::visible_line;
 
 use super::{holder, state, table};
 use crate::answer::{Answer, Page};
+use crate::page::short_path::description;
 use crate::page::{digest_field, link, parts};
 use crate::page_request::{PageRequest, take};
 use crate::pages::runs::figures::called;
@@ -63,7 +64,7 @@ fn page(asked: &PageRequest, view: &GrantView, said: Option<Markup>) -> Result<A
         section #grant aria-label="The grant" data-live {
             p { span.mark { (state(row, now)) } " " (link::why(number)) }
             dl.facts {
-                dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (parts::line(&view.target.words)) } }
+                dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (description(&view.target.words)) } }
                 dt { "Held by" }
                 dd { (holder(row)) @if let Some(hash) = &view.text { ", whose text has the " (parts::digest(hash)) } }
                 dt { "Methods" } dd { (listed(&grant.methods)) }
@@ -148,7 +149,7 @@ fn of_code(code: &[CodeHolder]) -> Markup {
             p.note {
                 "Code holds or held it. What it sent on its way to its result, with what, and what it heard, is in its "
                 "journal."
-                @for one in there { " `almoner trace " (one.id) "` shows that of " (one.id.short()) "." }
+                @for one in there { " " code { "almoner trace " (one.id) } " shows that of " (one.id.short()) "." }
                 @for one in gone { " That of " (one.id.short()) " went with it when it ended." }
             }
         }
@@ -164,7 +165,7 @@ fn revocation(asked: &PageRequest, view: &GrantView, digest: &str) -> Markup {
             input type="hidden" name="_seen" value=(digest);
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
             p {
-                "Revoked, it can never be used again: not by " (parts::line(&view.row.held_by))
+                "Revoked, it can never be used again: not by " (description(&view.row.held_by))
                 @if falls > 0 { ", nor through the " (falls) " grants that were made of it" }
                 ". What had begun completes."
             }

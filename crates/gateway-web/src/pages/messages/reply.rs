@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::answer::Answer;
-use crate::page::parts;
+use crate::page::{kinds, parts};
 use crate::page_request::{PageRequest, typed};
 use crate::pages::message_status;
 
@@ -143,7 +143,7 @@ pub fn chain(asked: &PageRequest, view: &MessageView) -> Markup {
                         li {
                             a.row href={ "/m/" (one.number) } {
                                 span.number { "#" (one.number) } " "
-                                span.kind { (parts::word(&one.mail.envelope.kind)) } " "
+                                span.kind { (parts::word(kinds::message(&one.mail.envelope.kind))) } " "
                                 @if let Some(body) = one.body() { span.what { (parts::summary(body)) } }
                                 " " span.state { (message_status::state(asked, one)) }
                                 " " (parts::minute(one.mail.envelope.sent_ms))

@@ -23,6 +23,7 @@ use crate::field::draw::{FormRenderer, PlacedControl};
 use crate::field::form_values::{FormValues, PIECE, ROW, has_file, has_pick};
 use crate::field::summary::{self, SummaryPart};
 use crate::field::{control_at, files, insert, live_check};
+use crate::page::short_path::description;
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
 use crate::pages::messages::refusals::refused;
@@ -230,7 +231,7 @@ impl CallForm {
             h1 { "Call a method of " (parts::word(&path)) }
             (way(self.path.names()))
             @if let Some(said) = said { (said) }
-            p { (parts::line(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
+            p { (description(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
             form #call.card method="post" action=(to) novalidate data-check="/call/check"
                 data-picks[self.fields.iter().any(|one| has_pick(&one.control))]
                 enctype=[self.fields.iter().any(|one| has_file(&one.control)).then_some("multipart/form-data")]

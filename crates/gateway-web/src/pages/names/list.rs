@@ -9,7 +9,8 @@ use passable::visible_line;
 
 use super::{act, thing, way};
 use crate::answer::Page;
-use crate::page::{link, parts, table};
+use crate::page::short_path::description;
+use crate::page::{kinds, link, parts, table};
 use crate::page_request::{PageRequest, take};
 
 /// The number of names on a page.
@@ -101,7 +102,7 @@ fn table(label: &str, before: &[String], rows: &[NameRow]) -> Markup {
                 " " span.warning { "look-alike letters: " (row.name.escape_default().to_string()) }
             }
         };
-        vec![name, parts::word(&row.kind), parts::line(&row.words)]
+        vec![name, html! { (kinds::object(&row.kind)) }, description(&row.words)]
     };
     table::table(label, &["Name", "Type", "What it is"], rows.iter().map(row))
 }

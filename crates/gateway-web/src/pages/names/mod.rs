@@ -10,7 +10,6 @@ use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
 use kernel::NamePath;
 use maud::{Markup, html};
-use passable::Untrusted;
 
 pub use act::act;
 pub use thing::by_id;
@@ -53,7 +52,7 @@ fn page(asked: &PageRequest, path: &str, wrong: Option<Markup>, status: u16) -> 
 /// Adds a hint to the error of a missing name: the page itself links to the list of names.
 pub fn no_name(failure: Failure) -> Failure {
     if failure.exit == Exit::NotFound {
-        failure.help("the list of names is at the top, under Names")
+        failure.saying("nothing has this name").help("the list of names is in the bar of each page, under Names")
     } else {
         failure
     }
@@ -67,7 +66,7 @@ fn ended(asked: &PageRequest, path: &NamePath, failure: &Failure, wrong: Option<
         h1 { (parts::name(&path.to_string())) }
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
-            p.warning { "It can be used no more: " (parts::line(&failure.message)) }
+            p.warning { "It can be used no more: " (parts::plain_sentence(&failure.message_quoting())) }
             @if let Ok(Response::Identifier(Some(id))) = asked.look(Look::Identifier { path: path.clone() }) {
                 p { (link::why(id)) ", " a href=(link::formula(&id)) { "all that is known of it" } }
                 @if let Ok(Response::Formula(view)) = asked.look(Look::Formula { id }) { (thing::granted(&view)) }
@@ -102,7 +101,7 @@ fn kept(asked: &PageRequest, thing: &str) -> Markup {
     };
     let way = |lines: &[String]| {
         html! {
-            ol.chain.down { @for line in lines { li { (parts::line(&Untrusted::new(line.as_str()))) } } }
+            ol.chain.down { @for line in lines { li { (parts::word(line)) } } }
         }
     };
     html! {

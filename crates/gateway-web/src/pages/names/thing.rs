@@ -13,7 +13,8 @@ use passable::{Untrusted, visible_line};
 use super::methods::Methods;
 use super::{act, kept, way};
 use crate::answer::{Answer, Page};
-use crate::page::{link, parts};
+use crate::page::short_path::description;
+use crate::page::{kinds, link, parts};
 use crate::page_request::{PageRequest, take};
 use crate::pages::grants;
 
@@ -49,10 +50,10 @@ pub fn named(
 pub fn by_id(asked: &PageRequest) -> Result<Answer, Failure> {
     let text = asked.query("id").unwrap_or("");
     let id: FormulaId = text.parse().map_err(|_| {
-        Failure::new(control::exit::Exit::NotFound, format!("`{}` is no identifier", visible_line(text)))
+        Failure::new(control::exit::Exit::NotFound, "this address names nothing: it has no identifier")
     })?;
     let view = take!(asked.look(Look::Formula { id })?, Formula);
-    let of_type = || format!("{} {}", view.called.kind, id.short());
+    let of_type = || format!("{} {}", kinds::object(&view.called.kind), id.short());
     let called =
         view.called.name.clone().unwrap_or_else(|| view.called.number_label().unwrap_or_else(of_type));
     let main = html! {
@@ -91,8 +92,8 @@ pub fn describe(thing: &ObjectView, name: &str) -> Markup {
             p.warning { "Wherever you ask about something, as in “Why”, this name is read as " (other) ". Another name is better." }
         }
         dl.facts {
-            dt { "Type" } dd { (parts::word(&thing.kind)) }
-            dt { "What it is" } dd { (parts::line(&thing.words)) }
+            dt { "Type" } dd { (parts::word(kinds::object(&thing.kind))) }
+            dt { "What it is" } dd { (parts::word(thing.words.raw())) }
             @if let Some(id) = thing.id { dt { "Identifier" } dd { code { (id) } } }
             @match &thing.promise {
                 Some(PromiseState::Pending) => { dt { "Promise" } dd { "nothing has come of it yet" } }
@@ -137,7 +138,7 @@ pub fn granted(view: &FormulaView) -> Markup {
             p {
                 "It is grant " (link::grant(row.grant.number)) " of "
                 a href=(link::formula(&row.grant.target)) {
-                    @match &row.name { Some(name) => (parts::name(name)), None => (parts::line(&view.called.words)) }
+                    @match &row.name { Some(name) => (parts::name(name)), None => (description(&view.called.words)) }
                 }
                 "."
             }
@@ -171,11 +172,11 @@ fn reference(one: &Reference) -> Markup {
             _ => a href=(link::formula(&other.id)) {
                 @match &other.name {
                     Some(name) => (parts::name(name)),
-                    None => { (parts::word(&other.kind)) " " (other.id.short()) }
+                    None => { (parts::word(kinds::object(&other.kind))) " " (other.id.short()) }
                 }
             },
         }
-        " " (parts::line(&other.words))
+        " " (description(&other.words))
         @if let Some(row) = &other.grant { ", grant " (link::grant(row.grant.number)) }
     }
 }

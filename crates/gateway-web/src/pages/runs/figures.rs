@@ -13,6 +13,7 @@ use kernel::{FormulaId, GrantNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
 
+use crate::page::figures::grouped;
 pub use crate::page::link::called;
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
@@ -84,8 +85,8 @@ pub fn took(ms: i64) -> String {
 pub fn usage(usage: &Usage) -> String {
     format!(
         "{} tokens in, {} out{}",
-        usage.input_tokens,
-        usage.output_tokens,
+        grouped(usage.input_tokens),
+        grouped(usage.output_tokens),
         money::cost_suffix(usage.usd_micros)
     )
 }

@@ -10,7 +10,7 @@ use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, Shape, State, Step};
 use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::{Quoting, Untrusted, visible_line};
 
 use super::descendants::open_descendants;
 use super::family::{Family, FamilyFilter, MAX_STEPS_PER_RUN, family, older};
@@ -51,7 +51,10 @@ pub fn page(
     let family = family(asked, number, wanted)?;
     let known = ObjectNames::of(asked, family.members.iter().map(|(run, _)| run))?;
     let Some((run, steps)) = family.members.first() else {
-        return Err(Failure::new(control::exit::Exit::NotFound, format!("there is no run {number}")));
+        return Err(Failure::new(
+            control::exit::Exit::NotFound,
+            Quoting::ours(format!("there is no run {number}")),
+        ));
     };
     let open = if run.is_finished() { vec![] } else { open_descendants(asked, run) };
     let main = html! {
@@ -165,10 +168,10 @@ fn pending(asked_of: &PageRequest, run: &Run, below: &[Run]) -> Markup {
                     (parts::run(number)) " has a question: " (link::message(*message))
                 }),
                 Phase::Sleeping { until_ms } => waits.push(html! {
-                    (parts::run(number)) " waits until " (parts::when(*until_ms))
+                    (parts::run(number)) " waits until " (parts::at(*until_ms))
                 }),
                 Phase::Paused { until_ms } => waits.push(html! {
-                    (parts::run(number)) " waits until " (parts::when(*until_ms))
+                    (parts::run(number)) " waits until " (parts::at(*until_ms))
                     ", since its model's server asks to slow down"
                 }),
                 Phase::Approved | Phase::Executing { .. } | Phase::Called { .. } => {}

@@ -153,7 +153,7 @@ fn call_state(call: &Call<'_>) -> Markup {
             (Some(message), _) => html! {
                 span.mark.open { "waits for you: " (link::message(message)) }
             },
-            (_, Some(until)) => html! { span.mark.open { "waits until " (parts::when(until)) } },
+            (_, Some(until)) => html! { span.mark.open { "waits until " (parts::at(until)) } },
             _ if call.begun_ms.is_some() => html! { span.mark.open { "is being done" } },
             _ => html! { span.mark.open { "has not begun" } },
         },
