@@ -68,6 +68,11 @@ impl EndoPlace {
 /// The name of Endo's socket in its directory.
 const ENDO_SOCKET: &str = "captp0.sock";
 
+/// Returns the user's home directory, as the environment or the system names it.
+pub fn user_home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
 impl Place {
     /// Returns a place with all directories below one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {

@@ -273,9 +273,18 @@
 
   // ---- Events: one tab listens to the stream and passes them to the others ------------------------------------
   let fades = 0;
-  const tell = (text, bad) => {
+  // Shows a message of our own. Its text between backticks is a command or a name. `to` is the address of its subject.
+  const tell = (text, bad, to) => {
     if (!say) return;
-    say.textContent = text;
+    const pieces = text.split('`').map((piece, at) => {
+      if (at % 2 === 0) return piece;
+      const code = document.createElement('code');
+      code.textContent = piece;
+      return code;
+    });
+    const link = to && document.createElement('a');
+    if (link) { link.href = to; link.append(...pieces); }
+    say.replaceChildren(...(link ? [link] : pieces));
     say.classList.toggle('bad', !!bad);
     clearTimeout(fades);
     // Other messages disappear after a while; an error stays until another message replaces it.
@@ -283,9 +292,10 @@
   };
   const topics = new Set((body.dataset.topics || '').split(' ').filter(Boolean));
   const happened = what => {
-    if (what.say) tell(what.say);
+    if (what.say) tell(what.say, false, what.to);
     if (what.written) { written.delete(what.written); put('progress-', what.written, ''); put('writes-', what.written, ''); }
     if (what.topics.some(topic => topics.has(topic)) || topics.has('all')) later();
+    dispatchEvent(new CustomEvent('happened', { detail: what }));
   };
   // The text that models are writing, by run. Each tab has a copy; a tab that missed a piece asks the others for all.
   const channel = 'BroadcastChannel' in window ? new BroadcastChannel('almoner') : null;
@@ -317,12 +327,15 @@
     else if (kind === 'wants') { const all = written.get(data); if (all) channel.postMessage({ kind: 'told', data: { run: data, all } }); }
     else if (kind === 'told') caught(data);
     else if (kind === 'there') body.dataset.stream = '';
-    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else offline(); }
+    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); happened({ topics: ['inbox'] }); } else offline(); }
   };
   if (channel) channel.onmessage = event => hear(event.data);
   for (const place of $$('.writes')) wants(place.id.slice(7));
   const share = message => { hear(message); if (channel) channel.postMessage(message); };
+  // Whether this tab listens to the stream.
+  let leads = false;
   const listen = () => new Promise(() => {
+    leads = true;
     const source = new EventSource('/events?after=' + body.dataset.after);
     let down = false;
     source.onopen = () => { if (down) share({ kind: 'up', data: true }); down = false; body.dataset.stream = 'up'; };
@@ -414,7 +427,7 @@
   if (first) first.focus();
 
   // ---- The keyboard does what the mouse does -------------------------------------------------------------------
-  const rows = () => $$('a.row,summary.row').filter(one => !one.closest('details:not([open])') || one.parentElement.matches('details:not([open])') && !one.parentElement.parentElement.closest('details:not([open])'));
+  const rows = () => $$('main a.row,main summary.row').filter(one => !one.closest('details:not([open])') || one.parentElement.matches('details:not([open])') && !one.parentElement.parentElement.closest('details:not([open])'));
   // Dismisses a message that only informs. A message that needs an answer cannot be dismissed here.
   const dismiss = async row => {
     const all = rows(), next = all[all.indexOf(row) + 1] || all[all.indexOf(row) - 1];
@@ -433,7 +446,7 @@
     one.addEventListener('change', () => localStorage.setItem(LETTERS, one.checked ? 'on' : 'off'));
   }
   addEventListener('keydown', event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector('dialog[open]')) return;
     const all = rows(), at = all.indexOf(document.activeElement), free = letters() && (event.target === body || event.target.id === 'main');
     const visible = Math.max(1, Math.floor(innerHeight / 60) - 1);
     const moves = { j: at + 1, ArrowDown: at + 1, k: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1, PageDown: at + visible, PageUp: at - visible };
@@ -441,11 +454,11 @@
     if (all.length && event.key in moves) {
       event.preventDefault();
       all[Math.min(all.length - 1, Math.max(0, moves[event.key]))].focus();
-    } else if (event.key === '?') tell('On a row: j and k move, Enter opens or unfolds, e dismisses, g goes to the inbox');
+    } else if (event.key === '?') document.getElementById('keys').showModal();
     else if (event.key === 'e') dismiss(all[at]);
     else if (event.key === 'g') location.href = '/';
   });
 
   haveKey();
-  window.almoner = { $$, SENT, fields, post, parse, morph, tell };
+  window.almoner = { $$, SENT, fields, post, parse, morph, tell, accepted: done, leads: () => leads };
 })();

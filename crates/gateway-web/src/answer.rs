@@ -9,6 +9,13 @@ pub enum Answer {
     Page(Box<Page>),
     /// A redirect to this address, after the request was carried out.
     Go(String),
+    /// A redirect to an address, with a cookie that the browser keeps.
+    Kept {
+        /// The address.
+        to: String,
+        /// The cookie.
+        cookie: String,
+    },
     /// A part of a page, for the script.
     Piece(Markup),
 }

@@ -28,6 +28,14 @@ pub const SCRIPT: Asset = Asset {
     text: include_str!("../assets/app.js"),
 };
 
+/// The script for the frame that all pages share.
+pub const SHELL: Asset = Asset {
+    stem: "shell",
+    ending: "js",
+    media: "text/javascript; charset=utf-8",
+    text: include_str!("../assets/shell.js"),
+};
+
 /// The script for input forms, on pages that have such a form.
 pub const FORMS: Asset = Asset {
     stem: "forms",
@@ -78,7 +86,7 @@ impl Asset {
 }
 
 /// All static files.
-const ALL: [Asset; 5] = [SCRIPT, FORMS, PICK, STYLE, SIGN];
+const ALL: [Asset; 6] = [SCRIPT, SHELL, FORMS, PICK, STYLE, SIGN];
 
 fn pack(text: &str) -> Vec<u8> {
     let mut out = GzEncoder::new(Vec::new(), Compression::best());
@@ -92,6 +100,13 @@ mod tests {
     use std::io::Read;
 
     use super::*;
+
+    /// The files of a first load leave room for a page below 30 kB.
+    #[test]
+    fn first_load_has_few_bytes_of_files() {
+        let files = [SCRIPT, SHELL, STYLE, SIGN].map(|asset| asset.packed().len());
+        assert!(files.iter().sum::<usize>() < 22_000, "{files:?}");
+    }
 
     #[test]
     fn packed_assets_unpack_to_the_same_text() {

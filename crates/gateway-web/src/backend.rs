@@ -71,6 +71,15 @@ pub trait Backend: Send + Sync + 'static {
     /// When the machine has no random source.
     fn random(&self) -> Result<[u8; 32], Failure>;
 
+    /// Returns the number of messages that need an answer.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn waiting(&self) -> Result<usize, Failure>;
+
+    /// Returns the user's home directory, if the system knows it.
+    fn home(&self) -> Option<String>;
+
     /// Returns the present time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 }

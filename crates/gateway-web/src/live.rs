@@ -108,8 +108,12 @@ fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<By
 }
 
 fn event_line(event: &Event) -> String {
-    let (topics, say) = about(&event.change);
-    let mut data = json!({ "topics": topics, "say": say });
+    let (topics, news) = about(&event.change);
+    let mut data = json!({ "topics": topics });
+    if let Some(News { words, to }) = news {
+        data["say"] = json!(words);
+        data["to"] = json!(to);
+    }
     let written = match &event.change {
         // The streamed text of a reply ends here: the page now shows the stored reply, or none was stored.
         Change::Step { run, entry, .. } if entry == "replied" => Some(run),
@@ -122,14 +126,22 @@ fn event_line(event: &Event) -> String {
     format!("id: {}\ndata: {data}\n\n", event.seq)
 }
 
-/// Returns the topics that a change concerns, and the announcement for screen readers, if there is one.
-fn about(change: &Change) -> (Vec<String>, Option<String>) {
+/// An announcement, in our own words.
+struct News {
+    words: String,
+    /// The address of its subject.
+    to: String,
+}
+
+/// Returns the topics that a change concerns, and the announcement, if there is one.
+fn about(change: &Change) -> (Vec<String>, Option<News>) {
     let own = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
     match change {
         Change::Message { number, needs_you, run, .. } => {
             let mut topics = own(&["inbox"]);
             topics.extend(run.map(|run| format!("run:{run}")));
-            (topics, needs_you.then(|| format!("Message {number} needs you")))
+            let news = || News { words: format!("Message {number} needs you"), to: format!("/m/{number}") };
+            (topics, needs_you.then(news))
         }
         Change::Answered { number, .. }
         | Change::CommandCompleted { number }
@@ -142,7 +154,8 @@ fn about(change: &Change) -> (Vec<String>, Option<String>) {
         Change::Step { run, .. } => (vec!["runs".to_owned(), format!("run:{run}")], None),
         Change::RunFinished { run, ok } => {
             let ended = if *ok { "is done" } else { "has failed" };
-            (vec!["runs".to_owned(), format!("run:{run}")], Some(format!("{run} {ended}")))
+            let news = News { words: format!("{run} {ended}"), to: format!("/r/{run}") };
+            (vec!["runs".to_owned(), format!("run:{run}")], Some(news))
         }
         Change::Granted { .. } | Change::Revoked { .. } | Change::Relocated { .. } => {
             (own(&["grants"]), None)

@@ -12,6 +12,7 @@ use passable::{Untrusted, visible_line};
 
 use crate::guard::sessions::Session;
 use crate::multipart::FormFile;
+use crate::page::theme::Theme;
 use crate::serve::Site;
 
 /// Pairs of a name and a text, in the order in which they were sent.
@@ -24,6 +25,10 @@ pub struct PageRequest {
     pub site: Arc<Site>,
     /// The session of the browser that sent the request.
     pub session: Session,
+    /// The look that the browser has kept.
+    pub theme: Theme,
+    /// The path and the query of the request.
+    pub address: String,
     /// The variable parts of the path, by name.
     pub path: Pairs,
     /// The parameters of the query string.

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse as _, Response as Answered};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::page::shell;
+use crate::page::theme::Theme;
 use crate::pages::login;
 use crate::serve;
 
@@ -34,12 +35,12 @@ pub fn is_shown(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the response unchanged, or as a page if it is a refusal. `from` is the path of the request.
-pub fn as_page(answer: Answered, from: &str) -> Answered {
+pub fn as_page(answer: Answered, from: &str, theme: Theme) -> Answered {
     let Some(RefusalReason(why)) = answer.extensions().get().copied() else { return answer };
     let status = answer.status();
     let page = match status {
-        StatusCode::UNAUTHORIZED => login::page(&login::LoginFailure::SessionEnded, from),
-        _ => refusal_page(status, why),
+        StatusCode::UNAUTHORIZED => login::page(&login::LoginFailure::SessionEnded, from, theme),
+        _ => refusal_page(status, why, theme),
     };
     let mut page = serve::html(status, page);
     // The `Allow` header of the refusal holds for the page as well.
@@ -50,12 +51,13 @@ pub fn as_page(answer: Answered, from: &str) -> Answered {
 
 /// Returns a page with the reason for a refusal. It has no script, because nothing on it changes, and its reader may
 /// not be authenticated.
-fn refusal_page(status: StatusCode, why: &str) -> Markup {
+fn refusal_page(status: StatusCode, why: &str, theme: Theme) -> Markup {
     html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang="en" data-theme=[theme.chosen()] {
             // Under a foreign host name, the style sheet cannot be loaded either.
-            @if status == StatusCode::MISDIRECTED_REQUEST { (shell::bare_head(TITLE)) } @else { (shell::head(TITLE, &[])) }
+            @if status == StatusCode::MISDIRECTED_REQUEST { (shell::bare_head(TITLE, theme)) }
+            @else { (shell::head(TITLE, &[], theme)) }
             body {
                 main #main {
                     h1 { (TITLE) }

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response as Answered};
 use axum::routing::{MethodRouter, get, post};
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
-use maud::Markup;
+use maud::{Markup, html as markup};
 use tokio::sync::Notify;
 
 use crate::answer::{Answer, Page};
@@ -26,6 +26,9 @@ use crate::guard::headers::{ALWAYS, ASSET, PAGE};
 use crate::guard::names::Names;
 use crate::guard::request_guard::RequestHeaders;
 use crate::guard::sessions::{COOKIE, HostKind, SESSION_TIMEOUT_MS, Session, Sessions};
+use crate::page::context::{self, PageContext};
+use crate::page::shell::ShellState;
+use crate::page::theme::Theme;
 use crate::page_request::{PageRequest, Pairs};
 use crate::refusal::{self, refused};
 use crate::{live, multipart, page, pages};
@@ -193,12 +196,17 @@ fn shown(show: PageHandler) -> MethodRouter<Arc<Site>> {
     get(
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
+                    Extension(theme): Extension<Theme>,
                     path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri| {
-            let Ok(path) = path else { return no_page(State(site), Extension(session)).await };
+            let Ok(path) = path else {
+                return no_page(State(site), Extension(session), Extension(theme), uri).await;
+            };
             let asked = PageRequest {
                 site,
                 session,
+                theme,
+                address: address(&uri),
                 path: parts(&path),
                 query: pairs(uri.query()),
                 body: vec![],
@@ -213,11 +221,14 @@ fn sent(done: PageHandler) -> MethodRouter<Arc<Site>> {
     post(
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
+                    Extension(theme): Extension<Theme>,
                     path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri,
                     headers: HeaderMap,
                     body: Result<Bytes, BytesRejection>| {
-            let Ok(path) = path else { return no_page(State(site), Extension(session)).await };
+            let Ok(path) = path else {
+                return no_page(State(site), Extension(session), Extension(theme), uri).await;
+            };
             let body = match body {
                 Ok(body) => body,
                 Err(rejection) => return cut_off(&rejection),
@@ -229,8 +240,16 @@ fn sent(done: PageHandler) -> MethodRouter<Arc<Site>> {
             };
             // Browsers send each line end as two characters.
             let body = body.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect();
-            let asked =
-                PageRequest { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
+            let asked = PageRequest {
+                site,
+                session,
+                theme,
+                address: address(&uri),
+                path: parts(&path),
+                query: pairs(uri.query()),
+                body,
+                files,
+            };
             // A script repeats the token in a header, which a form of a foreign page cannot set.
             let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
             let by_script = mode.is_some_and(|mode| mode != "navigate");
@@ -267,6 +286,11 @@ fn parts(path: &RawPathParams) -> Pairs {
     path.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
+/// Returns the path and the query of an address.
+fn address(uri: &Uri) -> String {
+    uri.path_and_query().map_or("/", |both| both.as_str()).to_owned()
+}
+
 fn pairs(query: Option<&str>) -> Pairs {
     form(query.unwrap_or("").as_bytes())
 }
@@ -287,22 +311,33 @@ async fn answered(asked: PageRequest, show: PageHandler, is_sent: bool) -> Answe
             Ok(Response::LastEvent(after)) => after,
             _ => 0,
         };
-        let answer = show(&of).unwrap_or_else(|failure| failed(&failure, is_sent));
-        (after, answer, backend.warning())
+        let context = PageContext { now_ms: Some(backend.now_ms()), home: backend.home() };
+        let answer =
+            context::within(context, || show(&of).unwrap_or_else(|failure| failed(&failure, is_sent)));
+        // A page whose count cannot be read is better than no page.
+        let waiting = if matches!(answer, Answer::Page(_)) { backend.waiting().unwrap_or(0) } else { 0 };
+        (answer, ShellState { after, waiting, warning: backend.warning() })
     });
     match said.await {
-        Ok((after, answer, warning)) => finish(&asked, answer, after, warning.as_ref()),
+        Ok((answer, state)) => finish(&asked, answer, &state),
         Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "the page failed; see `almoner logs`"),
     }
 }
 
-fn finish(asked: &PageRequest, answer: Answer, after: u64, warning: Option<&Failure>) -> Answered {
+fn finish(asked: &PageRequest, answer: Answer, state: &ShellState) -> Answered {
     match answer {
         Answer::Page(page) => {
             let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::OK);
-            html(status, page::shell::whole(&asked.session, &page, after, warning))
+            html(status, page::shell::whole(asked, &page, state))
         }
         Answer::Piece(piece) => html(StatusCode::OK, piece),
+        Answer::Kept { to, cookie } => {
+            let mut answer = go(&to);
+            if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+                answer.headers_mut().insert(header::SET_COOKIE, cookie);
+            }
+            answer
+        }
         // The script keeps its draft until it sees that the form was accepted.
         Answer::Go(to) if asked.field(KEY).is_some() && !to.contains('#') => go(&format!("{to}#done")),
         Answer::Go(to) => go(&to),
@@ -316,7 +351,11 @@ pub fn failed(failure: &Failure, is_sent: bool) -> Answer {
         (false, Exit::NotFound) => "There is no such page",
         (false, _) => "This cannot be shown",
     };
-    Page::new("", title, page::parts::failure(title, failure)).status(status(failure)).into()
+    let main = match is_sent {
+        true => markup! { h1 { (title) } (page::parts::failure_below(failure)) },
+        false => page::parts::failure(title, failure),
+    };
+    Page::new("", title, main).status(status(failure)).into()
 }
 
 /// Returns the HTTP status of an error page.
@@ -354,11 +393,17 @@ async fn redirect_to_parent(uri: Uri) -> Answered {
 /// Returns the error for an unknown address.
 fn unknown_address() -> Failure {
     Failure::new(Exit::NotFound, "nothing is at this address")
-        .help("the parts of the site stand at the top of each page")
+        .help("the parts of the site stand in the bar of each page")
 }
 
-async fn no_page(State(site): State<Arc<Site>>, Extension(session): Extension<Session>) -> Answered {
-    let asked = PageRequest { site, session, path: vec![], query: vec![], body: vec![], files: vec![] };
+async fn no_page(
+    State(site): State<Arc<Site>>,
+    Extension(session): Extension<Session>,
+    Extension(theme): Extension<Theme>,
+    uri: Uri,
+) -> Answered {
+    let (address, path, query) = (address(&uri), vec![], vec![]);
+    let asked = PageRequest { site, session, theme, address, path, query, body: vec![], files: vec![] };
     answered(asked, |_| Err(unknown_address()), false).await
 }
 
@@ -404,6 +449,8 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
     let by_address = site.sessions().are_under_an_address(site.backend.now_ms());
     let judged = knock.check(&site.names, by_address);
     let (is_shown, from) = (refusal::is_shown(headers), uri.path().to_owned());
+    let theme = Theme::of_cookies(cookies(headers));
+    request.extensions_mut().insert(theme);
     let mut answer = match judged {
         Ok(under) => {
             request.extensions_mut().insert(under);
@@ -415,7 +462,7 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
         }
     };
     if is_shown {
-        answer = refusal::as_page(answer, &from);
+        answer = refusal::as_page(answer, &from, theme);
     }
     let (is_no_method, headers) = (answer.status() == StatusCode::METHOD_NOT_ALLOWED, answer.headers_mut());
     if is_no_method {
@@ -452,8 +499,9 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
             next.run(request).await
         }
         None if request.method() == Method::GET && request.uri().path() != "/events" => {
-            let to = request.uri().path_and_query().map_or("/", |to| to.as_str());
-            html(StatusCode::UNAUTHORIZED, pages::login::page(&pages::login::LoginFailure::None, to))
+            let theme = request.extensions().get().copied().unwrap_or_default();
+            let page = pages::login::page(&pages::login::LoginFailure::None, &address(request.uri()), theme);
+            html(StatusCode::UNAUTHORIZED, page)
         }
         None => refused(StatusCode::UNAUTHORIZED, refusal::SESSION_OVER),
     }

@@ -36,6 +36,7 @@ mod rows;
 mod saving;
 mod senses;
 mod sessions;
+mod shell;
 mod staged_changes;
 mod story;
 mod stream;

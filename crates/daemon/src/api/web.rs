@@ -17,13 +17,14 @@ use super::follow::{Follower, follow};
 use super::services::Services;
 use super::web_file;
 use super::web_file::WebFile;
+use crate::queries::runs;
 use crate::runs::{chats, proposal};
 use crate::state::daemon::random;
 use crate::state::damage;
 use crate::state::log;
 use crate::state::private_file;
 use crate::state::surface;
-use config::{clock, model_choice, raise, settings, vendor_keys};
+use config::{clock, model_choice, place, raise, settings, vendor_keys};
 use control::exit::{Exit, Failure};
 use control::protocol::{OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
@@ -337,6 +338,14 @@ impl Backend for PagesBackend {
         let mut bytes = [0; 32];
         random(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn waiting(&self) -> Result<usize, Failure> {
+        runs::answer_count(&self.services.daemon)
+    }
+
+    fn home(&self) -> Option<String> {
+        place::user_home()?.into_os_string().into_string().ok()
     }
 
     fn now_ms(&self) -> i64 {

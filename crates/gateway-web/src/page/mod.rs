@@ -12,6 +12,8 @@ pub mod safe_links;
 pub mod sentence;
 pub mod shell;
 pub mod short_path;
+pub mod site_map;
 pub mod table;
+pub mod theme;
 pub mod time;
 pub mod voice;

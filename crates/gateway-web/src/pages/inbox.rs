@@ -16,7 +16,7 @@ use maud::{Markup, html};
 use passable::{Quoting, Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
-use crate::page::parts;
+use crate::page::{kinds, parts};
 use crate::page_request::{PageRequest, take};
 use crate::pages::{batch, message_status};
 
@@ -105,11 +105,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
             }
         }
     };
-    let title = match page.all_open_count {
-        0 => "Inbox".to_owned(),
-        open => format!("({open}) Inbox"),
-    };
-    Ok(Page::new("/", title, main).live("inbox runs").into())
+    Ok(Page::new("/", "Inbox", main).live("inbox runs").into())
 }
 
 /// Returns the runs that have stalled, each with the reason. The page of a run has the button that resumes it.
@@ -146,7 +142,7 @@ fn filters(filter: Filter<'_>, open: usize) -> Markup {
         nav.filters aria-labelledby="kinds-label" {
             span #kinds-label { "Kind" }
             (link("all", Filter { kind: None, ..filter }, filter.kind.is_none()))
-            @for one in KINDS { (link(one, Filter { kind: Some(one), ..filter }, filter.kind == Some(one))) }
+            @for one in KINDS { (link(kinds::message(one), Filter { kind: Some(one), ..filter }, filter.kind == Some(one))) }
         }
         nav.filters #states aria-labelledby="states-label" data-live {
             span #states-label { "State" }
@@ -365,7 +361,7 @@ fn row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line) ->
     html! {
         a.row.cells href={ "/m/" (number) } {
             span.number { "#" (number) } " "
-            span { span.kind { (parts::word(&one.mail.envelope.kind)) } } " "
+            span { span.kind { (parts::word(kinds::message(&one.mail.envelope.kind))) } } " "
             span {
                 @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
                 span.what { (summary(asked, line)) }

@@ -12,6 +12,7 @@ use maud::{DOCTYPE, Markup, html};
 use crate::assets::SCRIPT;
 use crate::guard::sessions::{HostKind, LoginError, LoginRequest};
 use crate::page::shell;
+use crate::page::theme::Theme;
 use crate::refusal::refused;
 use crate::serve::{self, KEY, Site};
 
@@ -27,15 +28,15 @@ pub enum LoginFailure {
 
 /// Returns the page that asks for the code, and that leads on to `to` after the login. The script takes the code from
 /// the address. Without a script, the user types it.
-pub fn page(trouble: &LoginFailure, to: &str) -> Markup {
+pub fn page(trouble: &LoginFailure, to: &str, theme: Theme) -> Markup {
     let wrong = match trouble {
         LoginFailure::CodeRejected(wrong) => Some(wrong.as_str()),
         _ => None,
     };
     html! {
         (DOCTYPE)
-        html lang="en" {
-            (shell::head("Log in", &[SCRIPT]))
+        html lang="en" data-theme=[theme.chosen()] {
+            (shell::head("Log in", &[SCRIPT], theme))
             body {
                 main #main {
                     h1 { "Log in to Almoner" }
@@ -63,14 +64,15 @@ pub fn page(trouble: &LoginFailure, to: &str) -> Markup {
 }
 
 /// Answers `GET /login`.
-pub async fn read() -> Answered {
-    serve::html(StatusCode::OK, page(&LoginFailure::None, "/"))
+pub async fn read(Extension(theme): Extension<Theme>) -> Answered {
+    serve::html(StatusCode::OK, page(&LoginFailure::None, "/", theme))
 }
 
 /// Answers `POST /login`: logs a browser in.
 pub async fn send(
     State(site): State<Arc<Site>>,
     Extension(under): Extension<HostKind>,
+    Extension(theme): Extension<Theme>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
@@ -111,11 +113,11 @@ pub async fn send(
                 }
             };
             let wrong = LoginFailure::CodeRejected(wrong.to_owned());
-            serve::html(StatusCode::UNAUTHORIZED, page(&wrong, local(field("to"))))
+            serve::html(StatusCode::UNAUTHORIZED, page(&wrong, local(field("to")), theme))
         }
         Err(failure) => {
             let why = LoginFailure::CodeRejected(failure.message.visible_line().into_owned());
-            serve::html(StatusCode::INTERNAL_SERVER_ERROR, page(&why, local(field("to"))))
+            serve::html(StatusCode::INTERNAL_SERVER_ERROR, page(&why, local(field("to")), theme))
         }
     }
 }
@@ -132,7 +134,7 @@ fn parse_code(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns the path if it is on this site, or else the path of the inbox.
-fn local(to: &str) -> &str {
+pub fn local(to: &str) -> &str {
     let ours = to.starts_with('/')
         && !to.starts_with("//")
         && to.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');

@@ -14,6 +14,7 @@ mod grants;
 mod graph;
 mod inbox;
 pub mod login;
+mod look;
 mod message;
 mod message_status;
 mod messages;
@@ -22,7 +23,9 @@ mod names;
 mod package;
 mod policy;
 mod runs;
+mod search;
 mod sessions;
+mod waiting;
 mod why;
 mod workers;
 
@@ -71,4 +74,7 @@ pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/thing", Some(names::by_id), None),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
     ("/logout", None, Some(sessions::leave)),
+    ("/look", None, Some(look::choose)),
+    ("/search", Some(search::show), None),
+    ("/waiting", Some(waiting::show), None),
 ];

@@ -20,7 +20,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
             @for one in &open {
                 li.card {
                     p { (parts::line(&one.browser)) }
-                    p { "since " (parts::when(one.begun_ms)) ", until " (parts::when(one.ends_ms)) }
+                    p { "Let in " (parts::when(one.begun_ms)) ", until " (parts::at(one.ends_ms)) }
                     @if one.under == HostKind::Address {
                         p.warning {
                             "It came under the bare address: whatever listens on another port of this machine may be sent \
@@ -40,8 +40,13 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         }
         section.by-script aria-labelledby="letters" {
             h2 #letters { "Letters as shortcuts" }
-            p { "On a row of a list j and k move, Enter opens or unfolds, e dismisses, and g goes to the inbox." }
+            p { "On a row of a list j and k move, Enter opens or unfolds, e dismisses, and g goes to the inbox. ? shows all keys." }
             label.choice { input type="checkbox" data-letters; "In this browser, j, k and g act wherever nothing has the focus, too" }
+        }
+        section.by-script aria-labelledby="notices" {
+            h2 #notices { "Notifications" }
+            p { "A notification tells how many messages need you, and nothing of what they say." }
+            label.choice { input type="checkbox" data-notify; "Show a notification in this browser when a message needs me" }
         }
     };
     Ok(Page::new("/sessions", "Sessions", main).into())

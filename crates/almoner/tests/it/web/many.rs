@@ -145,6 +145,20 @@ fn first_load_is_small_in_every_script() {
     }
 }
 
+/// Checks the first load of an ordinary inbox: a run asks, and a few messages are there.
+#[test]
+fn first_load_is_below_thirty_kilobytes() {
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    tells(&home, (0..5).map(|at| ("fae", format!("an ordinary message with the number {at}"))));
+    let visitor = Visitor::new(&home);
+    for path in ["/", "/m/1", "/runs", "/doctor"] {
+        let bytes = first_load(&visitor, path);
+        assert!(bytes < 30_000, "{path} takes {bytes} bytes");
+    }
+}
+
 /// Returns a home with a batch of twelve runs that each ask for a write.
 fn batch() -> TestHome {
     let home = TestHome::new();
