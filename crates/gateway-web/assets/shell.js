@@ -27,8 +27,8 @@
   setInterval(times, 20000);
 
   // ---- The number of waiting messages, on every page and in its title ------------------------------------------
-  const count = () => Number(one('waiting').dataset.count), others = /^(\(\d+\) )?/;
-  const titled = () => { document.title = document.title.replace(others, count() ? '(' + count() + ') ' : ''); };
+  const count = () => Number(one('waiting').dataset.count), SHOWN = /^(\(\d+\) )?/;
+  const titled = () => { document.title = document.title.replace(SHOWN, count() ? '(' + count() + ') ' : ''); };
   let timer = 0, newest = '';
   const recount = async () => {
     try {
@@ -109,11 +109,12 @@
   };
   const open = () => {
     if (palette.open) return;
-    $$('[popover]:popover-open').forEach(each => each.hidePopover());
+    if (palette.hidePopover) $$('[popover]:popover-open').forEach(each => each.hidePopover());
     palette.showModal();
     text.select();
     find();
   };
+  if (/Mac|iPhone|iPad/.test(navigator.platform)) for (const key of $$('[data-palette] kbd')) key.textContent = '⌘ K';
   let waits = 0;
   text.addEventListener('input', () => { clearTimeout(waits); waits = setTimeout(find, 120); });
   // Enter goes to the first result. Without one for these words, the page of the search is loaded.
