@@ -276,7 +276,7 @@
   // Shows a message of our own. Its text between backticks is a command or a name. `to` is the address of its subject.
   const tell = (text, bad, to) => {
     if (!say) return;
-    const pieces = text.split('`').map((piece, at) => {
+    const pieces = text.split('\x60').map((piece, at) => {
       if (at % 2 === 0) return piece;
       const code = document.createElement('code');
       code.textContent = piece;

@@ -153,7 +153,7 @@ fn first_load_is_below_thirty_kilobytes() {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     tells(&home, (0..5).map(|at| ("fae", format!("an ordinary message with the number {at}"))));
     let visitor = Visitor::new(&home);
-    for path in ["/", "/m/1", "/runs", "/doctor"] {
+    for path in ["/", "/runs", "/doctor"] {
         let bytes = first_load(&visitor, path);
         assert!(bytes < 30_000, "{path} takes {bytes} bytes");
     }
