@@ -10,7 +10,7 @@ pub enum Answer {
     /// A redirect to this address, after the request was carried out.
     Go(String),
     /// A redirect to an address, with a cookie that the browser keeps.
-    Kept {
+    GoWithCookie {
         /// The address.
         to: String,
         /// The cookie.

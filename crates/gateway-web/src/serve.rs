@@ -331,7 +331,7 @@ fn finish(asked: &PageRequest, answer: Answer, state: &ShellState) -> Answered {
             html(status, page::shell::whole(asked, &page, state))
         }
         Answer::Piece(piece) => html(StatusCode::OK, piece),
-        Answer::Kept { to, cookie } => {
+        Answer::GoWithCookie { to, cookie } => {
             let mut answer = go(&to);
             if let Ok(cookie) = HeaderValue::from_str(&cookie) {
                 answer.headers_mut().insert(header::SET_COOKIE, cookie);

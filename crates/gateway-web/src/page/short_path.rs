@@ -84,7 +84,7 @@ mod tests {
                 "…/one-name-that-is-longer-than-all-that-fits-here.md",
             ),
             (
-                "mail spool /home/me/work/examples/inbox/outbox-of-the-club",
+                "mail spool /home/me/projects/examples/inbox/outbox-of-the-club",
                 "mail spool …/inbox/outbox-of-the-club",
             ),
         ] {

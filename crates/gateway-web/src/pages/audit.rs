@@ -129,16 +129,16 @@ fn there(asked: &PageRequest, events: &[&Event]) -> Result<BTreeSet<FormulaId>, 
 
 fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
     let row = |event: &&Event| {
-        let words = words(&event.change, there);
+        let said = sentence(&event.change, there);
         let by = html! { @if let Some(by) = &event.by { (Yours(&event::recorder(by))) } };
-        vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), by, words]
+        vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), by, said]
     };
     table::table("The table of events", &["Event", "When", "By", "What"], events.iter().map(row))
 }
 
 /// Returns the sentence of an event, with links to what it names. It quotes names only, since the words of others stand
 /// behind its links.
-fn words(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
+fn sentence(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
     match change {
         Change::Named { name, id, .. } => html! {
             (Yours(name)) " is the name of "

@@ -16,5 +16,5 @@ pub fn choose(asked: &PageRequest) -> Result<Answer, Failure> {
         Failure::new(Exit::NotFound, message).help("choose `system`, `light` or `dark`")
     })?;
     let to = local(asked.field("to").unwrap_or("/")).to_owned();
-    Ok(Answer::Kept { to, cookie: theme.cookie() })
+    Ok(Answer::GoWithCookie { to, cookie: theme.cookie() })
 }

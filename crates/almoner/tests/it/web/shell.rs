@@ -143,15 +143,15 @@ fn shell_works_on_every_page_with_scripts() {
 
 /// Checks that the browser is asked for notifications once, after the first answer, and that they quote nobody.
 #[test]
-fn notification_counts_messages_and_quotes_nobody() {
+fn notification_counts_messages_without_quotes() {
     let home = waiting();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let (browser, door) = let_in(&home, true, "/runs");
     // A notification of the system cannot be seen from here, so the page keeps what it would show.
-    let watch = "window.told = []; window.Notification = class {
+    let watch = "window.shown = []; window.Notification = class {
         static permission = 'default';
         static async requestPermission() { return Notification.permission = 'granted'; }
-        constructor(title, more) { window.told.push(title + ': ' + more.body); window.last = this; }
+        constructor(title, more) { window.shown.push(title + ': ' + more.body); window.last = this; }
         close() {} }; document.hasFocus = () => false;";
     browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }));
     browser.go(&door.page("/m/1"));
@@ -164,9 +164,9 @@ fn notification_counts_messages_and_quotes_nobody() {
     browser.press("button", "Show notifications");
     assert!(browser.wait(|| (offered() == false).then_some(())).is_some());
     home.almoner(&["--as", "agent-fae", "request", "@host", "some foreign words"]);
-    let told = || browser.run("return window.told.join()");
-    assert!(browser.wait(|| told().as_str().is_some_and(|all| !all.is_empty()).then_some(())).is_some());
-    let words = told();
+    let shown = || browser.run("return window.shown.join()");
+    assert!(browser.wait(|| shown().as_str().is_some_and(|all| !all.is_empty()).then_some(())).is_some());
+    let words = shown();
     assert!(
         words.as_str().unwrap().starts_with("Almoner: ") && words.as_str().unwrap().contains("need"),
         "{words}"
