@@ -19,8 +19,6 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use cli::{Cli, Scope, Verb};
 use config::place::Place;
 use control::exit::{Exit, ExitResult};
@@ -29,7 +27,7 @@ use session::Session;
 
 /// Reads the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help goes to standard output and is no failure. An error goes to standard error as a note, because it
@@ -69,6 +67,7 @@ fn run(cli: &Cli) -> ExitResult {
         // A package is built where nobody has a home.
         Verb::Completions(args) => return verbs::reference::completions(args),
         Verb::Man(args) => return verbs::reference::man(args),
+        Verb::Help(_) => return verbs::reference::help(),
         Verb::GitHost => return processes::main(ConfinedProcess::Git),
         Verb::Sandbox { words } => return processes::main(ConfinedProcess::Sandbox(words)),
         _ => {}
@@ -130,6 +129,7 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::Stop => verbs::daemon::stop(&place),
         Verb::Completions(_)
         | Verb::Man(_)
+        | Verb::Help(_)
         | Verb::ModelHost { .. }
         | Verb::VatHost
         | Verb::CodeReader

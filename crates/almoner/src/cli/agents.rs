@@ -5,21 +5,7 @@ use kernel::run::ResultGoesTo;
 
 use super::{FollowArgs, JsonArg};
 
-/// The part of `almoner --help` about these verbs. They are many, and a newcomer needs none of them.
-pub const HELP: &str = "\
-Agents, names and mail (each has its own --help; all take --as AGENT, which acts as another agent of yours):
-  names     list  show  cat  store  name  copy  move  remove  mkdir  mount
-  agents    mkguest  mkhost  share  accept  narrow  grants  revoke  cancel  timer
-  mail      send  reply  adopt  dismiss  request  resolve  reject
-  asking    form  submit  define  edit  endow  request-evaluation
-  code      eval  make
-
-Worker files are made and described by: new  import  save  test  schema; an almoner.toml is used after: trust
-Housekeeping: setup  logs  export  forget  gc  sessions  restore  service  completions  man
-Servers of tools (MCP) are written down and looked at by: mcp
-A run that waits for you holds no memory and never times out: see `almoner inbox`, or `open` it in a browser.";
-
-/// The verbs for agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].
+/// The verbs for agents, names and mail.
 #[derive(Debug, Subcommand)]
 pub enum AgentVerb {
     /// List the names in a directory, or your own
@@ -135,7 +121,7 @@ pub struct ListArgs {
     /// A directory, like `mine/reports`
     #[arg(value_name = "PATH")]
     pub path: Option<String>,
-    /// Also what each name stands for
+    /// Show what each name stands for, too
     #[arg(short = 'l', long)]
     pub long: bool,
     /// As JSON.
@@ -166,10 +152,10 @@ pub struct CatArgs {
 /// `almoner store`.
 #[derive(Debug, Args)]
 pub struct StoreArgs {
-    /// `NAME=text`, `NAME:=json`, `NAME=@file`, or `NAME=-` for standard input
+    /// `NAME=text`, `NAME:=json`, `NAME=@file`, or `NAME=-` (standard input)
     #[arg(value_name = "NAME=VALUE", required = true)]
     pub values: Vec<String>,
-    /// Even if the name looks like another one in its directory
+    /// Take the name even if it looks like another one in its directory
     #[arg(long)]
     pub force: bool,
     /// As JSON.
@@ -184,7 +170,7 @@ pub struct NameArgs {
     pub id: String,
     /// The name
     pub name: String,
-    /// Even if the name looks like another one in its directory
+    /// Take the name even if it looks like another one in its directory
     #[arg(long)]
     pub force: bool,
     /// As JSON.
@@ -199,7 +185,7 @@ pub struct FromToArgs {
     pub from: String,
     /// The new one
     pub to: String,
-    /// Even if the name looks like another one in its directory
+    /// Take the name even if it looks like another one in its directory
     #[arg(long)]
     pub force: bool,
     /// As JSON.
@@ -226,7 +212,7 @@ pub struct MountArgs {
     pub directory: String,
     /// Its name
     pub name: String,
-    /// For reading only
+    /// Let it be read, and not written
     #[arg(long)]
     pub read_only: bool,
     /// As JSON.
@@ -241,7 +227,7 @@ pub struct MakeArgs {
     pub name: String,
     /// The name of the agent itself, for `--as` [default: profile-for-NAME]
     pub agent: Option<String>,
-    /// Something of yours that it gets from the beginning, and its name there: MINE or MINE=THEIRS
+    /// Give it something of yours from the beginning, under a name there
     #[arg(long, value_name = "MINE[=THEIRS]")]
     pub introduce: Vec<String>,
     /// As JSON.
@@ -262,7 +248,7 @@ pub struct ShareArgs {
 /// `almoner accept`.
 #[derive(Debug, Args)]
 pub struct AcceptArgs {
-    /// The token; `-` reads it from standard input, where no list of processes shows it
+    /// The token, or `-` for standard input, which no list shows
     pub token: String,
     /// The name for what it hands on
     pub name: String,
@@ -284,9 +270,9 @@ pub struct RevokeArgs {
 /// `almoner cancel`.
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// `r17`, `last` for the newest run, or a name; a guest cancels what it asked for, by the name of its promise
+    /// `r17`, `last` for the newest run, or a name, also of a promise
     pub thing: String,
-    /// The reason, which is shown to those who wait for it
+    /// Show this reason to those who wait for it
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
     /// As JSON.
@@ -309,13 +295,13 @@ pub struct RemakeArgs {
 pub struct TimerArgs {
     /// The timer's name
     pub name: String,
-    /// Make it: how long from tick to tick, like `30s`, `10m`, `1d`. Without this, begin to be told of one that there is
+    /// The time from tick to tick, like `10m` (without it: an old timer)
     #[arg(value_name = "EVERY", conflicts_with = "off")]
     pub every: Option<String>,
-    /// Its purpose, which each message repeats
+    /// Say its purpose, which each message repeats
     #[arg(short = 'l', long, requires = "every")]
     pub label: Option<String>,
-    /// Be told no more; `almoner cancel NAME` ends the timer for everybody
+    /// Get no more messages (`almoner cancel NAME` ends the timer for all)
     #[arg(long)]
     pub off: bool,
     /// As JSON.
@@ -328,7 +314,7 @@ pub struct TimerArgs {
 pub struct SendArgs {
     /// To whom
     pub to: String,
-    /// The text; `@name` puts something of yours in it, `@name:edge` under another name, `@@` is an @
+    /// The text. `@name` or `@name:edge` adds a thing of yours, `@@` is an @
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
     /// As JSON.
@@ -341,7 +327,7 @@ pub struct SendArgs {
 pub struct ReplyArgs {
     /// The message that is answered
     pub message: String,
-    /// The text; `@name` puts something of yours in it
+    /// The text, in which `@name` adds something of yours
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
     /// As JSON.
@@ -380,7 +366,7 @@ pub struct DismissArgs {
 /// The options for the promise that a question returns.
 #[derive(Clone, Debug, Args)]
 pub struct PromiseArgs {
-    /// Keep the promise under this name; the same command again attaches to it
+    /// Keep the promise under NAME (the same command attaches to it again)
     #[arg(long, value_name = "NAME")]
     pub result: Option<String>,
     /// Wait for the answer, and print it
@@ -410,16 +396,16 @@ pub struct ResolveArgs {
     pub message: String,
     /// The answer, by its name
     pub name: Option<String>,
-    /// To a run: the answer as text
+    /// Answer a run with text
     #[arg(long, conflicts_with_all = ["name", "endow"])]
     pub text: Option<String>,
-    /// To a run: what fills the slot that it has named, `SLOT=PATH[:rw][?…]` and all that `run -e` takes
+    /// Fill the slot that a run has named, as with `almoner run -e`
     #[arg(short = 'e', long = "endow", value_name = "SLOT=…", conflicts_with = "name")]
     pub endow: Option<String>,
-    /// The kind of slot
+    /// Say the kind of slot
     #[arg(long, value_name = "KIND", help = is_help())]
     pub is: Option<String>,
-    /// `SLOT.METHOD`: do not ask about this
+    /// Do not ask about this method
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
     /// As JSON.
@@ -432,7 +418,7 @@ pub struct ResolveArgs {
 pub struct RejectArgs {
     /// The message
     pub message: String,
-    /// Why; the sender is told
+    /// Give the sender this reason
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
     /// As JSON.
@@ -447,13 +433,13 @@ pub struct FormArgs {
     pub to: String,
     /// A description of the thing that you ask for
     pub description: String,
-    /// `name:pattern` or `name:pattern=label`, like `retries:1..5='How often?'`
+    /// `name:pattern` or `name:pattern=label`, like `n:1..5='How many?'`
     #[arg(value_name = "FIELD", required_unless_present = "file")]
     pub fields: Vec<String>,
-    /// Fields from a file in YAML or JSON: `NAME: PATTERN`, or `NAME: {pattern, label, default, example, secret}`
+    /// Read the fields from a file in YAML or JSON, like `NAME: PATTERN`
     #[arg(long, value_name = "FILE")]
     pub file: Option<std::path::PathBuf>,
-    /// It may be filled in more than once
+    /// Let it be filled in more than once
     #[arg(long)]
     pub repeatable: bool,
     /// Its promise.
@@ -466,7 +452,7 @@ pub struct FormArgs {
 pub struct SubmitArgs {
     /// The form
     pub message: String,
-    /// `field=text`, `field:=json`, `field=@file`; a name of yours where a capability is asked for
+    /// `field=text`, `field:=json`, `field=@file`, or `field=NAME` of yours
     #[arg(value_name = "FIELD=VALUE")]
     pub values: Vec<String>,
     /// As JSON.
@@ -480,10 +466,10 @@ pub struct DefineArgs {
     /// A worker file, a file with JavaScript, or `-` for standard input
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// To whom
+    /// Send it to this agent
     #[arg(long, value_name = "NAME", default_value = "@host")]
     pub to: String,
-    /// A slot of code: `name:pattern` or `name:pattern=label` (a worker file has its own)
+    /// Give code a slot: `name:pattern` or `name:pattern=label`
     #[arg(long, value_name = "SLOT")]
     pub slot: Vec<String>,
     /// Its promise.
@@ -499,7 +485,7 @@ pub struct EditArgs {
     /// The changed program: a worker file, a file with JavaScript, or `-`
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// A slot of code: `name:pattern` or `name:pattern=label`; without any, the slots stay as they were
+    /// Give code this slot (without any, the slots stay as they were)
     #[arg(long, value_name = "SLOT")]
     pub slot: Vec<String>,
     /// As JSON.
@@ -538,22 +524,22 @@ fn is_help() -> String {
 pub struct EndowArgs {
     /// The message with the program
     pub message: String,
-    /// `slot=NAME` with a name of yours; for a worker also its inputs and documents, as in `run`
+    /// `slot=NAME` of yours, and inputs and documents of a worker
     #[arg(value_name = "SLOT=NAME|INPUT")]
     pub inputs: Vec<String>,
     /// Hand a slot something
     #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH", help = super::endow_help("SLOT"))]
     pub endow: Vec<String>,
-    /// Who gets the result
+    /// Say who gets the result
     #[arg(long, value_enum, default_value_t = GoesTo::Guest, value_name = "WHOM")]
     pub to: GoesTo,
     /// Keep a promise for the result under this name of yours
     #[arg(long, value_name = "NAME")]
     pub result: Option<String>,
-    /// The model of a worker
+    /// Use this model for a worker
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Do not ask about this method (it must be one that changes, not one that sends)
+    /// Do not ask about this method, which must not be one that sends
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
     /// How to follow the run.
@@ -584,13 +570,13 @@ pub struct EvalArgs {
 #[derive(Debug, Args)]
 #[command(after_help = MAKE_HELP)]
 pub struct MakeModulesArgs {
-    /// A directory or a ZIP file; or a name of yours for an archive, a bundle or a tree
+    /// A directory, a ZIP file, or a name of an archive, a bundle or a tree
     #[arg(value_name = "PATH|NAME")]
     pub program: String,
-    /// The powers that `make` gets, by a name of yours [default: none]
+    /// Hand `make` these powers, by a name of yours [default: none]
     #[arg(long, value_name = "NAME")]
     pub powers: Option<String>,
-    /// A variable that `make` is given: `env.KEY`
+    /// Give `make` a variable, as `env.KEY`
     #[arg(long, value_name = "KEY=VALUE")]
     pub env: Vec<String>,
     /// Keep the promise for what it makes under this name

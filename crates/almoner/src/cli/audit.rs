@@ -15,7 +15,7 @@ pub struct AuditArgs {
     /// The verb. Without one, the command shows the last events.
     #[command(subcommand)]
     pub verb: Option<AuditVerb>,
-    /// How many at most
+    /// Show at most N events
     #[arg(short = 'n', default_value_t = 20)]
     pub n: usize,
     /// As JSON.
@@ -28,7 +28,7 @@ pub struct AuditArgs {
 pub enum AuditVerb {
     /// Check that nothing of it, and nothing that it tells of, was changed
     Verify {
-        /// A line that an earlier check showed: NUMBER:HASH
+        /// Check against a line that an earlier check showed
         #[arg(long, value_name = "NUMBER:HASH")]
         contains: Option<Anchor>,
         /// As JSON.

@@ -9,25 +9,25 @@ use control::exit::Failure;
 /// The additional budget for a run that has used up its own.
 #[derive(Debug, Default, Args)]
 pub struct BudgetArgs {
-    /// A run that has used up what it may: how many more turns
+    /// Give a run that has used up its limits N more turns
     #[arg(long, value_name = "N")]
     pub turns: Option<u32>,
-    /// How many more calls
+    /// Give it N more calls
     #[arg(long, value_name = "N")]
     pub calls: Option<u32>,
-    /// How much deeper workers may call workers
+    /// Let its workers call workers N levels deeper
     #[arg(long, value_name = "N")]
     pub depth: Option<u32>,
-    /// How many more tokens, like `50k`
+    /// Give it N more tokens, like `50k`
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub tokens: Option<String>,
-    /// How many more dollars, like `0.50`
+    /// Give it more dollars, like `0.50`
     #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
     pub usd: Option<String>,
-    /// How much more time at work, like `10m`
+    /// Give it more time at work, like `10m`
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     pub wall: Option<String>,
-    /// How many more bytes are kept for it, like `64MiB`
+    /// Keep more bytes for it, like `64MiB`
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub kept: Option<String>,
 }

@@ -9,7 +9,7 @@ use kernel::relocation::DirectoryMove;
 /// `almoner backup`.
 #[derive(Debug, Args)]
 pub struct BackupArgs {
-    /// The file that is made; nothing may be there
+    /// The file to make, which must not exist
     #[arg(value_name = "FILE")]
     pub to: String,
     /// Take along the key of the vault: with it, the file opens all secrets
@@ -26,10 +26,10 @@ pub struct RestoreArgs {
     /// The file that `almoner backup` has made
     #[arg(value_name = "FILE")]
     pub file: std::path::PathBuf,
-    /// A directory that lies elsewhere now (again for more)
+    /// Say that a directory lies elsewhere now (again for more)
     #[arg(long, value_name = "OLD=NEW")]
     pub map: Vec<String>,
-    /// Restore the store alone, and keep the present one beside it
+    /// Put back only the store, and keep the present one beside it
     #[arg(long, conflicts_with = "map")]
     pub store: bool,
     /// Do not ask after the card

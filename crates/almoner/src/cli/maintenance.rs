@@ -7,14 +7,13 @@ use super::JsonArg;
 /// `almoner trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// The file, a directory in which it lies, or the case of a worker [default: the `almoner.toml` of the project
-    /// you are in]
+    /// The file, its directory, or a case [default: of this project]
     #[arg(value_name = "FILE")]
     pub file: Option<std::path::PathBuf>,
     /// Do not ask, if the file has exactly this digest
     #[arg(long, value_name = "DIGEST", conflicts_with_all = ["list", "revoke"])]
     pub yes: Option<String>,
-    /// Which files you trust
+    /// List the files that you trust
     #[arg(long, conflicts_with_all = ["file", "revoke"])]
     pub list: bool,
     /// Trust it no longer
@@ -31,10 +30,10 @@ pub struct OpenArgs {
     /// The page to open: a message's number, a run (`r7`), or a path
     #[arg(value_name = "N|RUN|PATH")]
     pub what: Option<String>,
-    /// Print the address, which lets one browser in within a minute, instead of opening it
+    /// Print the address, which lets one browser in within a minute
     #[arg(long)]
     pub print: bool,
-    /// For a browser that does not know `*.localhost` (older Safari): under 127.0.0.1, which is less safe
+    /// Use 127.0.0.1, which is less safe, for a browser like old Safari
     #[arg(long)]
     pub loopback: bool,
 }
@@ -121,7 +120,7 @@ pub struct TestArgs {
 pub struct ExportArgs {
     /// The run, like r17, or `last` (the newest, if none is named)
     pub run: Option<String>,
-    /// The file that is made; standard output without it
+    /// Write to FILE, in place of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<std::path::PathBuf>,
     /// Leave out the documents, and the requests in which they stand
@@ -145,7 +144,7 @@ pub struct ForgetArgs {
 /// `almoner logs`.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// How many of the last lines
+    /// Show the last N lines
     #[arg(short = 'n', default_value_t = 50)]
     pub lines: usize,
     /// Go on, and show each line as it comes, whichever daemon writes it
@@ -159,7 +158,7 @@ pub struct SetupArgs {
     /// Write a `config.toml` without asking, if there is none
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// As JSON; writes nothing
+    /// As JSON, and write nothing
     #[command(flatten)]
     pub json: JsonArg,
 }

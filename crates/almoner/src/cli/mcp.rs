@@ -27,7 +27,7 @@ pub enum McpVerb {
     Tools {
         /// The server
         name: String,
-        /// How long it may take to start, like 5m; without it `mcp.start` of the settings counts, else 60s
+        /// Give it TIME to start, like 5m [default: `mcp.start`, else 60s]
         #[arg(long, value_name = "TIME")]
         timeout: Option<String>,
         /// As JSON.
@@ -57,13 +57,13 @@ pub struct LoginArgs {
     /// The server, or its address
     #[arg(value_name = "NAME or URL")]
     pub server: String,
-    /// A client that you have registered at its login server
+    /// Use a client that you have registered at its login server
     #[arg(long, value_name = "ID")]
     pub client: Option<String>,
-    /// The secret of that client in the vault
+    /// Use this secret of that client, in the vault
     #[arg(long, value_name = "SECRET", requires = "client")]
     pub client_secret: Option<String>,
-    /// A scope to ask for, in place of those that the server names
+    /// Ask for this scope, in place of those that the server names
     #[arg(long, value_name = "SCOPE")]
     pub scope: Vec<String>,
     /// Print the address, and open no browser
@@ -77,13 +77,13 @@ pub struct LoginArgs {
 /// `almoner mcp import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The files; without any, those that are usual here and in your home
+    /// The files [default: those that are usual here and in your home]
     #[arg(value_name = "FILE")]
     pub files: Vec<std::path::PathBuf>,
     /// Say what would be taken, and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// The value of a `${NAME}` in the file
+    /// Give a `${NAME}` of the file a value
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Install the packages with a lock of this digest, as it was shown
@@ -105,7 +105,7 @@ pub struct AddArgs {
     /// Install the package with a lock of this digest, as it was shown
     #[arg(long, value_name = "DIGEST")]
     pub yes: Vec<String>,
-    /// The program and its arguments; `npx` and `uvx` install it once
+    /// The program and its arguments (`npx` and `uvx` install it once)
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -118,7 +118,7 @@ pub struct ChangeArgs {
     /// The access that it gets from now on.
     #[command(flatten)]
     pub access: AccessArgs,
-    /// It may open no connections
+    /// Let it open no connections
     #[arg(long, conflicts_with = "net")]
     pub no_net: bool,
 }
@@ -126,34 +126,34 @@ pub struct ChangeArgs {
 /// The access of a server.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
-    /// A variable of its environment: NAME=VALUE, or NAME=secret:SECRET out of the vault
+    /// Set a variable of its environment, also `NAME=secret:SECRET`
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// A file or directory that it may read: its modules
+    /// Let it read a file or a directory, such as its modules
     #[arg(long, value_name = "PATH")]
     pub reads: Vec<String>,
-    /// A directory that it works on
+    /// Let it work on a directory
     #[arg(long, value_name = "PATH[:rw]")]
     pub dir: Vec<String>,
-    /// It may open connections over the network
+    /// Let it open connections over the network
     #[arg(long)]
     pub net: bool,
-    /// It may start other programs of this machine, such as git
+    /// Let it start other programs of this machine, such as git
     #[arg(long)]
     pub exec: bool,
-    /// How much memory it may use
+    /// Let it use this much memory
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// The secret that goes along with requests; it must be for this server (`almoner secret set NAME --for URL`)
+    /// Send this secret with requests (`almoner secret set NAME --for URL`)
     #[arg(long, value_name = "SECRET")]
     pub key: Option<String>,
-    /// The header of the key, or a header with its value: NAME=VALUE
+    /// Name the header of the key, or send a header with its value
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub header: Vec<String>,
-    /// The address that its name must have, if that is not a public one
+    /// Require this address of its name, if it is not a public one
     #[arg(long, value_name = "IP")]
     pub address: Option<String>,
-    /// How long it may take to start, like 5m; without it `mcp.start` of the settings counts, else 60s
+    /// Give it TIME to start, like 5m [default: `mcp.start`, else 60s]
     #[arg(long, value_name = "TIME")]
     pub start: Option<String>,
 }

@@ -8,6 +8,7 @@ mod directory_documents;
 mod exclusion;
 mod field_args;
 mod globs;
+pub mod groups;
 mod input;
 pub mod life;
 pub mod maintenance;
@@ -66,7 +67,6 @@ const VERSION: &str =
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]
 #[command(name = "almoner", version = VERSION, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = agents::HELP)]
 pub struct Cli {
     /// Act as this agent of yours, by its name
     // The argument has an id of its own. A global argument is added to every command, and an argument of the command
@@ -137,6 +137,9 @@ pub enum Verb {
     /// Print what a shell needs to complete commands
     #[command(hide = true)]
     Completions(reference::CompletionsArgs),
+    /// Show the help of a command, or list all commands (`--all`)
+    #[command(hide = true)]
+    Help(groups::HelpArgs),
     /// Print the manual page of the program or of a verb
     #[command(hide = true)]
     Man(reference::ManArgs),
@@ -246,7 +249,7 @@ impl ReaderArgs {
 /// The behaviour of a command when its run needs a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnAsk {
-    /// Show the card and ask here; without a terminal, leave the run waiting and exit with 7
+    /// Show the card and ask here, or exit with 7 without a terminal
     Prompt,
     /// Wait until somebody answers from elsewhere
     Wait,
@@ -257,7 +260,7 @@ pub enum OnAsk {
 /// How a run is followed and told.
 #[derive(Clone, Debug, Args)]
 pub struct FollowArgs {
-    /// How to act when a person is needed
+    /// Say how to act when a person is needed
     #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
     pub on_ask: OnAsk,
     /// Print one JSON document: the result and how the run ended
@@ -266,7 +269,7 @@ pub struct FollowArgs {
     /// Print every event as a line of JSON, then the result
     #[arg(long)]
     pub events: bool,
-    /// Do not wait for the run; print its number
+    /// Do not wait for the run, and print its number
     #[arg(long)]
     pub detach: bool,
     /// Write the result's exact bytes to FILE (`-`: to standard output)
@@ -283,31 +286,31 @@ pub struct RunArgs {
     /// `k=v`, `k:=json`, `k=@file`, `-` for standard input, or a document
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
-    /// One isolated run for each document
+    /// Start one isolated run for each document
     #[arg(long)]
     pub each: bool,
-    /// With --each: how many at a time (one with a local model, else four)
+    /// With --each: run N at a time (one with a local model, else four)
     #[arg(short = 'j', value_name = "N", requires = "each", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: Option<u32>,
     /// With --each: leave out files that match, like `*.tmp` or `drafts/**`
     #[arg(long, value_name = "GLOB", requires = "each", conflicts_with = "retry_failed")]
     pub exclude: Vec<String>,
-    /// With --each: how many items may wait for you at a time
+    /// With --each: let at most N items wait for you at a time
     #[arg(long, value_name = "N", requires = "each", default_value_t = kernel::run::DEFAULT_WAITING, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub waiting: u32,
-    /// With --each: do again what failed in the last such run (or in RUN), and only that
+    /// With --each: do only what failed in the last such run, or in RUN
     #[arg(long, value_name = "RUN", requires = "each", num_args = 0..=1, require_equals = true)]
     pub retry_failed: Option<Option<kernel::RunNumber>>,
     /// Hand a slot something
     #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH", help = endow_help("SLOT"))]
     pub endow: Vec<String>,
-    /// The model: local, openai:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE
+    /// Use this model: local, openai:NAME, ollama:NAME, compat:URL#NAME, …
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Do not ask about this method (it must be one that changes, not one that sends)
+    /// Do not ask about this method, which must not be one that sends
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
-    /// Only models of `models.private` in `config.toml` may read the documents and the inputs
+    /// Let only models of `models.private` read the documents and inputs
     #[arg(long)]
     pub private: bool,
     /// Start one run for KEY, however often the command is repeated
@@ -328,16 +331,16 @@ pub struct AskArgs {
     pub question: String,
     /// Documents, and directories with all below them
     pub documents: Vec<String>,
-    /// How much the documents may have together: `20MiB` (10MiB)
+    /// Take at most SIZE of documents together, like `20MiB` (10MiB)
     #[arg(long, value_name = "SIZE")]
     pub attachments: Option<String>,
     /// Hand it something
     #[arg(short = 'e', long = "endow", value_name = "NAME=PATH", help = endow_help("NAME"))]
     pub endow: Vec<String>,
-    /// The model
+    /// Use this model
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Only models of `models.private` in `config.toml` may read the documents and the inputs
+    /// Let only models of `models.private` read the documents and inputs
     #[arg(long)]
     pub private: bool,
     /// Ask once for KEY, however often the command is repeated
@@ -359,7 +362,7 @@ pub struct SaveArgs {
 /// `almoner chat`.
 #[derive(Debug, Args)]
 pub struct ChatArgs {
-    /// The worker file; without one, the model alone
+    /// The worker file [default: the model alone]
     #[arg(value_name = "FILE.worker")]
     pub worker: Option<std::path::PathBuf>,
     /// The worker's inputs: `k=v`, `k:=json`, `k=@file`, or a document
@@ -371,16 +374,16 @@ pub struct ChatArgs {
     /// Hand a slot something, as with `almoner run`
     #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
     pub endow: Vec<String>,
-    /// The model
+    /// Use this model
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Do not ask about this method
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
-    /// Only models that may read what is private see the documents and inputs
+    /// Let only models of `models.private` read the documents and inputs
     #[arg(long)]
     pub private: bool,
-    /// How to act when a person is needed
+    /// Say how to act when a person is needed
     #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
     pub on_ask: OnAsk,
 }
@@ -397,7 +400,7 @@ impl ChatArgs {
 pub struct InboxArgs {
     /// Show this message, or the questions of a batch: `12-61`
     pub message: Option<String>,
-    /// Also answered messages and commands, and all lines of one message
+    /// Show also answered messages and commands, and all lines of one
     #[arg(long)]
     pub all: bool,
     /// Go on, and show each message as it comes
@@ -411,15 +414,15 @@ pub struct InboxArgs {
 /// `almoner approve`.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The message's number, or several of a batch (`12-20,23`); without one, Almoner lists those that wait and asks
+    /// The message's number, or several of a batch: `12-20,23`
     pub message: Option<String>,
     /// Entries (`1,3`, `1-3`), or a slot of a new worker (`place=notes`)
     #[arg(value_name = "ENTRIES or SLOT=NAME")]
     pub names: Vec<String>,
-    /// Only these entries, from 1: `1,3` or `1-3`
+    /// Answer only these entries, from 1: `1,3` or `1-3`
     #[arg(long, value_name = "ENTRIES")]
     pub only: Vec<String>,
-    /// Also again, as often as the same run proposes exactly the same
+    /// Approve the same call again whenever this run proposes it
     #[arg(long)]
     pub run: bool,
     /// Fill a slot of a new worker, as with `almoner run`
@@ -428,7 +431,7 @@ pub struct ApproveArgs {
     /// Do not ask about this method of it
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
-    /// Make the worker from this file, which you have changed, instead of what is shown
+    /// Make the worker from this changed file, in place of the shown text
     #[arg(long, value_name = "FILE")]
     pub edited: Option<std::path::PathBuf>,
     /// The additional budget for a run that has used up its own.
@@ -442,15 +445,15 @@ pub struct ApproveArgs {
 /// `almoner deny`.
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// The message's number, or several of a batch (`12-20,23`); without one, Almoner lists those that wait and asks
+    /// The message's number, or several of a batch: `12-20,23`
     pub message: Option<String>,
     /// Entries (`1,3`, `1-3`), or the reason
     #[arg(value_name = "ENTRIES or REASON")]
     pub words: Vec<String>,
-    /// Why; the model is told
+    /// Tell the model this reason
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
-    /// Only these entries, from 1: `1,3` or `1-3`
+    /// Answer only these entries, from 1: `1,3` or `1-3`
     #[arg(long, value_name = "ENTRIES")]
     pub only: Vec<String>,
     /// As JSON.
@@ -463,7 +466,7 @@ pub struct DenyArgs {
 pub struct OutcomeArgs {
     /// The message's number
     pub message: String,
-    /// Whether it happened; if it did not, it is done now
+    /// Whether it happened (if it did not, Almoner does it now)
     pub happened: YesOrNo,
     /// As JSON.
     #[command(flatten)]
@@ -482,10 +485,10 @@ pub enum YesOrNo {
 /// `almoner runs`.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// How many at most
+    /// List at most N
     #[arg(short = 'n', default_value_t = 20)]
     pub limit: usize,
-    /// Also runs that other runs started
+    /// List also runs that other runs started
     #[arg(long)]
     pub all: bool,
     /// As JSON.
@@ -496,7 +499,7 @@ pub struct RunsArgs {
 /// `almoner stats`.
 #[derive(Debug, Args)]
 pub struct StatsArgs {
-    /// Only runs that were started since then: so many minutes, hours, days or weeks ago, like 30m, 12h, 7d, 2w
+    /// Count only runs that were started since then, like 30m, 12h, 7d, 2w
     #[arg(long, value_name = "AGO", value_parser = parse_age)]
     pub since: Option<std::time::Duration>,
     /// As JSON.
@@ -524,7 +527,7 @@ fn parse_age(text: &str) -> Result<std::time::Duration, String> {
 pub struct TraceArgs {
     /// The run, like r17, or `last`, or the name of what code came to
     pub run: Option<String>,
-    /// With all that it started, each below the step that began it
+    /// Show also the runs that it started, each below its step
     #[arg(long, conflicts_with_all = ["timeline", "raw", "json"])]
     pub tree: bool,
     /// Show durations as bars: models, tools, waiting for you
@@ -547,9 +550,9 @@ pub struct TraceArgs {
 /// `almoner why`.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// r17, r17#9, `last`, a message number, a grant (g4), a name, an identifier, a slot, or a file that a run wrote
+    /// A run, a step (r17#9), a message, a grant, a name, a slot, or a file
     pub thing: Option<String>,
-    /// Why a name or an identifier is kept: every way from the store's root to it
+    /// Show why a name or an identifier is kept: every way from the root
     #[arg(long)]
     pub kept: bool,
     /// As JSON.
@@ -562,7 +565,7 @@ pub struct WhyArgs {
 pub struct StagedArgs {
     /// The run, which must be over (the newest, if none is named)
     pub run: Option<String>,
-    /// Only this: a path as the run named it, or absolute (again for more)
+    /// Take only this path, as the run named it or absolute (repeatable)
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,
     /// As JSON.
@@ -576,7 +579,7 @@ pub struct ApplyArgs {
     /// The run, and which files.
     #[command(flatten)]
     pub staged: StagedArgs,
-    /// Only this hunk of the one file that `--only` names, counted from 1 as `almoner diff` shows them (again for more)
+    /// Take only hunk N of the file of `--only`, from 1 (repeatable)
     #[arg(long, value_name = "N", requires = "only")]
     pub hunk: Vec<usize>,
 }
@@ -586,10 +589,10 @@ pub struct ApplyArgs {
 pub struct DiscardArgs {
     /// The run, which must be over (the newest, if none is named)
     pub run: Option<String>,
-    /// Only this: a path as the run named it, or absolute (again for more)
+    /// Take only this path, as the run named it or absolute (repeatable)
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,
-    /// Only this hunk of the one file that `--only` names, counted from 1 as `almoner diff` shows them (again for more)
+    /// Take only hunk N of the file of `--only`, from 1 (repeatable)
     #[arg(long, value_name = "N", requires = "only")]
     pub hunk: Vec<usize>,
 }
@@ -599,10 +602,10 @@ pub struct DiscardArgs {
 pub struct UndoArgs {
     /// The run, which must be over (the newest, if none is named)
     pub run: Option<String>,
-    /// Only this: a path as the run named it, or absolute (again for more)
+    /// Take only this path, as the run named it or absolute (repeatable)
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,
-    /// Only say what would be put back
+    /// Show what would be put back, and stop
     #[arg(long)]
     pub dry_run: bool,
     /// Put back also where the run's work is too large to be kept
@@ -645,7 +648,7 @@ impl WaitArgs {
 /// `almoner resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// The run; without one, all that stopped, following the latest
+    /// The run [default: all that stopped, and the latest is followed]
     pub run: Option<String>,
     /// How to follow the run.
     #[command(flatten)]
@@ -655,22 +658,22 @@ pub struct ResumeArgs {
 /// `almoner demo`.
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
-    /// Only the first part: a hijacked worker (no download, seconds)
+    /// Show only the first part: a hijacked worker (no download, seconds)
     #[arg(long, conflicts_with = "live")]
     pub hijacked: bool,
-    /// Only the second part: a live model
+    /// Show only the second part: a live model
     #[arg(long)]
     pub live: bool,
     /// Both parts with scripted models, in a store of their own: for tests
     #[arg(long, conflicts_with_all = ["live", "hijacked"])]
     pub scripted: bool,
-    /// The model of the second part
+    /// Use this model in the second part
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Say yes to the download, and to the one card after showing it
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// The folder with the documents
+    /// Use the documents of this folder
     #[arg(long, value_name = "DIR")]
     pub inbox: Option<std::path::PathBuf>,
 }
@@ -681,7 +684,7 @@ pub struct DaemonArgs {
     /// Started by a client.
     #[arg(long, hide = true)]
     pub on_demand: bool,
-    /// End after so many idle seconds (0: never; started by a command: 600)
+    /// End after so many idle seconds (0 is never, a command says 600)
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,
 }

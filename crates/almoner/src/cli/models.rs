@@ -26,13 +26,13 @@ pub enum ModelsVerb {
 pub struct PullArgs {
     /// Which model
     pub name: Option<String>,
-    /// A weights file that you have
+    /// Use a weights file that you have
     #[arg(long, value_name = "FILE", conflicts_with_all = ["hub", "mirror"])]
     pub from: Option<std::path::PathBuf>,
     /// Another address in the place of the model's own hub
     #[arg(long, value_name = "URL", conflicts_with = "mirror")]
     pub hub: Option<String>,
-    /// The mirror made of Python packages
+    /// Use the mirror made of Python packages
     #[arg(long)]
     pub mirror: bool,
     /// Do not ask

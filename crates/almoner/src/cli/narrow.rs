@@ -12,31 +12,31 @@ pub struct NarrowArgs {
     pub from: String,
     /// Its name
     pub to: String,
-    /// The methods that stay; all, if none is named
+    /// Keep only these methods
     #[arg(long, value_delimiter = ',', value_name = "METHOD")]
     pub methods: Vec<String>,
-    /// Only files whose names end so
+    /// Let it reach only files whose names end so
     #[arg(long, value_name = ".ENDING")]
     pub suffix: Vec<String>,
-    /// The largest file, message or answer: `10MiB`
+    /// Limit each file, message or answer: `10MiB`
     #[arg(long, value_name = "SIZE")]
     pub max: Option<String>,
-    /// The most that a directory may come to hold: `1GiB`
+    /// Limit the size of a directory: `1GiB`
     #[arg(long, value_name = "SIZE")]
     pub total: Option<String>,
-    /// How often it may be used: `10/min`
+    /// Limit the number of calls in a time: `10/min`
     #[arg(long)]
     pub rate: Option<String>,
-    /// How long it lasts: `30m`, `8h`, `7d`
+    /// Let it last so long: `30m`, `8h`, `7d`
     #[arg(long, value_name = "TIME")]
     pub lasts: Option<String>,
     /// Treat everything that is read through it as private
     #[arg(long)]
     pub private: bool,
-    /// Only say what it would allow
+    /// Show what it would allow, and stop
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Even if the name looks like another one in its directory
+    /// Take the name even if it looks like another one in its directory
     #[arg(long)]
     pub force: bool,
     /// As JSON.

@@ -41,7 +41,7 @@ pub enum PolicyVerb {
         /// The method, and what is known of the call: KEY=VALUE
         #[arg(required = true, value_name = "CALL")]
         call: Vec<String>,
-        /// The file; without it, your own
+        /// Test this file [default: your own]
         #[arg(long, value_name = "FILE")]
         file: Option<std::path::PathBuf>,
     },

@@ -30,8 +30,8 @@ const PROCESS_VERBS: &[&str] =
 
 /// Returns the command line as people use it.
 ///
-/// It has the verbs that `almoner --help` leaves out for brevity, and none that only the daemon uses. Its version is
-/// plain, so that the pages of two builds of one version are the same.
+/// It has all verbs in the groups of `almoner help --all`, and none that only the daemon uses. Its version is plain, so
+/// that the pages of two builds of one version are the same.
 pub fn documented_command() -> CommandLine {
     let whole = Cli::command();
     let verbs = whole.get_subcommands().filter(|verb| !PROCESS_VERBS.contains(&verb.get_name()));
@@ -43,9 +43,6 @@ pub fn documented_command() -> CommandLine {
         .subcommands(verbs.cloned().map(|verb| verb.hide(false)));
     if let Some(about) = whole.get_about() {
         command = command.about(about.clone());
-    }
-    if let Some(help) = whole.get_after_help() {
-        command = command.after_help(help.clone());
     }
     command
 }

@@ -49,6 +49,7 @@ impl Verb {
             | Verb::Schema(_)
             | Verb::Completions(_)
             | Verb::Man(_)
+            | Verb::Help(_)
             | Verb::Gc(_)
             | Verb::Logs(_)
             | Verb::Setup(_)

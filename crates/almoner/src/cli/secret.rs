@@ -33,11 +33,10 @@ pub enum SecretVerb {
 pub struct SetArgs {
     /// Its name, like GITHUB_TOKEN
     pub name: String,
-    /// A server that it may be sent to, like https://api.github.com; without one it goes nowhere but to a program for which
-    /// `almoner mcp add --env` names it
+    /// Let it go to this server, like https://api.github.com (again for more)
     #[arg(long = "for", value_name = "ORIGIN")]
     pub origins: Vec<String>,
-    /// How the key of the vault is protected, if this makes the vault
+    /// Protect the key in this way, if this makes the vault
     #[arg(long, value_enum, value_name = "HOW")]
     pub key: Option<Key>,
 }
@@ -48,7 +47,7 @@ pub struct RotateArgs {
     /// The secret that gets a new value
     #[arg(required_unless_present = "key", conflicts_with = "key")]
     pub name: Option<String>,
-    /// Encrypt everything under a new key, protected in this way (without a way: as now)
+    /// Encrypt all under a new key, protected in this way [default: as now]
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1)]
     pub key: Option<Option<Key>>,
 }

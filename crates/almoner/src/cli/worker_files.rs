@@ -8,7 +8,7 @@ pub struct CheckArgs {
     /// The worker file
     #[arg(value_name = "FILE.worker")]
     pub worker: std::path::PathBuf,
-    /// Print all of it with everything filled in: defaults, includes, patterns in full, tools with their schemas
+    /// Print it with defaults, includes, patterns and tools filled in
     #[arg(long)]
     pub expand: bool,
 }
@@ -25,7 +25,7 @@ pub struct NewArgs {
 pub struct ImportArgs {
     /// The file to take over
     pub file: std::path::PathBuf,
-    /// Where to; `-` for standard output [default: NAME.worker here]
+    /// Write to FILE, or `-` [default: NAME.worker here]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<std::path::PathBuf>,
 }
@@ -56,7 +56,7 @@ pub enum PatternVerb {
         /// A value, written as in JavaScript: `{a: "x", n: 1n}`
         #[arg(required_unless_present = "ndjson", allow_hyphen_values = true)]
         value: Option<String>,
-        /// Read lines `{"pattern": {body, slots}, "specimen": {body, slots}}` from standard input
+        /// Read lines `{"pattern": …, "specimen": …}` from standard input
         #[arg(long, conflicts_with_all = ["pattern", "value"])]
         ndjson: bool,
     },

@@ -1,8 +1,9 @@
-//! `almoner completions` and `almoner man`: the command line, described for shells and for `man`.
+//! `almoner completions`, `almoner man` and `almoner help`: the command line, described for shells and for people.
 
 use clap_complete::Shell;
 use passable::visible_line;
 
+use crate::cli::groups;
 use crate::cli::reference::{CompletionsArgs, ManArgs, documented_command};
 use crate::ui::output;
 use control::exit::{Exit, ExitResult, Failure};
@@ -34,6 +35,15 @@ pub fn man(args: &ManArgs) -> ExitResult {
             Err(Failure::new(Exit::Failure, format!("cannot write pages into {shown}: {error}")))
         }
     }
+}
+
+/// Runs `almoner help --all`. Other forms of `almoner help` end while the command line is read.
+///
+/// # Errors
+/// When the list cannot be printed.
+pub fn help() -> ExitResult {
+    output::result(&groups::all_commands())?;
+    Ok(Exit::Ok)
 }
 
 /// Returns the script with which a shell completes commands.

@@ -154,7 +154,7 @@ fn ask_accepts_a_question_and_piped_text() {
 }
 
 #[test]
-fn help_shows_common_verbs_first() {
+fn help_shows_a_first_week_and_lists_all_on_request() {
     let home = TestHome::new();
     let help = home.almoner(&["--help"]).expect(0).out;
     let at = |verb: &str| help.find(&format!("  {verb} ")).unwrap_or_else(|| panic!("{verb} in\n{help}"));
