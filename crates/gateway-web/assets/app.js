@@ -16,6 +16,9 @@
     login.addEventListener('submit', () => sessionStorage.setItem(DRAWN, key));
     login.elements._key.value = key;
     const arrive = () => {
+      // A link of a notification has no code: it is for a browser that has been let in.
+      const [, page] = /^#((?:\/\w+)+|\/)$/.exec(location.hash) || [];
+      if (page) return location.replace(page);
       const [, code, to] = /^#([0-9a-f]{64})(\/.*)?$/.exec(location.hash) || [];
       if (!code) return;
       login.elements.code.value = code;

@@ -100,14 +100,30 @@ impl Site {
     /// # Errors
     /// When the pages are not served under this kind of host, or the machine has no random source.
     pub fn link(&self, under: HostKind, to: &str) -> Result<String, Failure> {
+        let login = self.login_url(under)?;
+        let random = self.backend.random()?;
+        let code = self.sessions().code(under, random, self.backend.now_ms());
+        // Browsers never send the part after the `#`. No log contains it, and no other page learns it.
+        Ok(format!("{login}#{code}{to}"))
+    }
+
+    /// Returns an address that leads a browser with a session to the path `to`. It lets nobody in.
+    ///
+    /// It begins at the login page, like [`Site::link`]: a browser that follows a link of another program does not
+    /// send the cookie, so the page must ask again.
+    ///
+    /// # Errors
+    /// When the pages are not served under this kind of host.
+    pub fn address(&self, under: HostKind, to: &str) -> Result<String, Failure> {
+        Ok(format!("{}#{to}", self.login_url(under)?))
+    }
+
+    fn login_url(&self, under: HostKind) -> Result<String, Failure> {
         let url = self.names.url(under).ok_or_else(|| {
             Failure::new(Exit::Usage, "the pages are served under the names of the settings alone")
                 .help("leave `--loopback` out, or take `hosts` out of `[web]` in the settings")
         })?;
-        let random = self.backend.random()?;
-        let code = self.sessions().code(under, random, self.backend.now_ms());
-        // Browsers never send the part after the `#`. No log contains it, and no other page learns it.
-        Ok(format!("{url}/login#{code}{to}"))
+        Ok(format!("{url}/login"))
     }
 
     /// Changes the sessions, and stores them before the result is returned. If this fails, the old sessions stay.

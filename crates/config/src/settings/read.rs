@@ -11,7 +11,7 @@ use super::{Mcp, Notify, Settings, models, network, web};
 const MAX_PARTS: usize = 64;
 
 /// The placeholders that a command may contain, in braces.
-pub(super) const PLACES: [&str; 3] = ["text", "number", "count"];
+pub(super) const PLACES: [&str; 4] = ["text", "number", "count", "url"];
 
 /// An error in the text of a settings file.
 #[derive(Debug, PartialEq, Eq)]
@@ -171,7 +171,7 @@ fn places(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns one part of a command with the values of its placeholders.
-pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
+pub(super) fn filled(part: &str, values: [&str; 4]) -> String {
     let mut out = String::with_capacity(part.len());
     let mut rest = part;
     // A placeholder within a value is not replaced.
@@ -198,8 +198,13 @@ pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
 
 impl Notify {
     /// Returns the command with the values of its placeholders.
-    pub fn filled(&self, text: &str, number: &str, count: &str) -> Vec<String> {
-        self.command.iter().map(|part| filled(part, [text, number, count])).collect()
+    pub fn filled(&self, text: &str, number: &str, count: &str, url: &str) -> Vec<String> {
+        self.command.iter().map(|part| filled(part, [text, number, count, url])).collect()
+    }
+
+    /// Returns whether the command needs the address of a page.
+    pub fn has_url(&self) -> bool {
+        self.command.iter().any(|part| places(part).any(|place| place == "url"))
     }
 }
 
@@ -271,13 +276,14 @@ mod tests {
 
     #[test]
     fn placeholder_in_a_value_is_not_replaced() {
-        let values = ["{count}", "7", "3"];
+        let values = ["{count}", "7", "3", "http://a.example/{number}"];
         for (part, expected) in [
             ("{text}", "{count}"),
             ("{number}/{count}", "7/3"),
             ("{ {text", "{ {text"),
             ("{{count}}", "{3}"),
             ("{other}", "{other}"),
+            ("Click: {url}", "Click: http://a.example/{number}"),
         ] {
             assert_eq!(filled(part, values), expected, "{part}");
         }

@@ -19,6 +19,7 @@ use super::service_manager::ServiceManager;
 use super::services::Services;
 use crate::home_backup;
 use crate::maintenance::collector::Collector;
+use crate::maintenance::notifier::PageAddress;
 use crate::maintenance::timers::run_timers;
 use crate::state::daemon::{HostDaemon, environment};
 use crate::state::{log, vault};
@@ -99,7 +100,7 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
         }
         log::failure(&failure);
     }
-    let notifier = crate::maintenance::notifier::start(&server.services.daemon, place);
+    let notifier = crate::maintenance::notifier::start(&server.services.daemon, place, page_address(&server));
     let vats = crate::code::start(&server.services.daemon, own_program()?);
     let (alarms, timed) = (Arc::clone(&server.services.daemon.alarms), server.services.daemon.shared());
     std::thread::spawn(move || run_timers(&alarms, &timed));
@@ -166,6 +167,15 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     vats.end();
     close(server, &closed);
     Ok(exit)
+}
+
+/// Returns the function with which notifications find the addresses of pages. It does not keep the daemon alive.
+fn page_address(server: &Arc<Server>) -> PageAddress {
+    let server = Arc::downgrade(server);
+    Box::new(move |path| {
+        let server = server.upgrade().ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))?;
+        server.services.web.address(&server.services, path)
+    })
 }
 
 /// The limit for open files of the daemon, as far as the machine permits. Each connection uses one file, and runs use

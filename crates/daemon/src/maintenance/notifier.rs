@@ -18,6 +18,7 @@ use crate::state::daemon::{Daemon, HostDaemon};
 use crate::state::log;
 use config::place::Place;
 use config::settings::{self, Notify, SettingsWatcher};
+use control::exit::Failure;
 use control::show::waiting::{MAX_ITEMS, waiting};
 
 /// The time between two checks for new messages. Messages within this time share a notification.
@@ -32,6 +33,9 @@ const MAX_OUTPUT_BYTES: usize = 2 << 10;
 /// The environment variables that the command gets from the daemon. They are enough to reach the user's screen.
 const VARIABLES: [&str; 6] =
     ["HOME", "PATH", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
+
+/// Returns the address of a page from its path. The address lets nobody in.
+pub type PageAddress = Box<dyn Fn(&str) -> Result<String, Failure> + Send>;
 
 /// The thread that sends notifications until the daemon ends.
 #[must_use]
@@ -49,12 +53,12 @@ impl Notifier {
 }
 
 /// Starts the notifier.
-pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
+pub fn start(daemon: &HostDaemon, place: &Place, address: PageAddress) -> Notifier {
     let (shared, host) = (daemon.shared(), daemon.host);
     let settings = SettingsWatcher::new(settings::path(place));
     let watch = move || {
         let (first_unseen, seen_stalls) = (BTreeMap::new(), BTreeSet::new());
-        NotifierLoop { shared, host, settings, first_unseen, seen_stalls, commits: None }.run_loop()
+        NotifierLoop { shared, host, settings, address, first_unseen, seen_stalls, commits: None }.run_loop()
     };
     match std::thread::Builder::new().name("notify".to_owned()).spawn(watch) {
         Ok(thread) => Notifier(Some(thread)),
@@ -86,6 +90,7 @@ struct NotifierLoop {
     shared: Weak<Daemon>,
     host: FormulaId,
     settings: SettingsWatcher,
+    address: PageAddress,
     /// The first message of each host that no notification has covered.
     first_unseen: BTreeMap<FormulaId, MessageNumber>,
     /// The stalled runs that a notification has covered, each with the number of steps at that time.
@@ -133,7 +138,8 @@ impl NotifierLoop {
         drop(shared);
         let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
         let count = now.own + now.others + now.stalled;
-        let words = notify.filled(&notice_text(&now), &number, &count.to_string());
+        let url = if notify.has_url() { self.page_url(&now) } else { String::new() };
+        let words = notify.filled(&notice_text(&now), &number, &count.to_string(), &url);
         let how = self.run(&words);
         if let Err(what) = &how {
             log::line(&format!("notify: {what}"));
@@ -141,6 +147,14 @@ impl NotifierLoop {
         if let Some(shared) = self.shared.upgrade() {
             shared.notices.set(Some(how));
         }
+    }
+
+    /// Returns the address of the page that the notification is about. It is empty if the pages cannot be served.
+    fn page_url(&self, now: &WaitingCounts) -> String {
+        (self.address)(&page_path(now)).unwrap_or_else(|failure| {
+            log::line(&format!("notify: there is no address: {}", failure.message.visible_line()));
+            String::new()
+        })
     }
 
     fn waiting(&mut self, shared: &Daemon) -> Option<WaitingCounts> {
@@ -290,6 +304,15 @@ fn notice_text(now: &WaitingCounts) -> String {
     }
 }
 
+/// Returns the path of the page that the notification is about: of the only thing that waits, or else the inbox.
+fn page_path(now: &WaitingCounts) -> String {
+    match (now.own, now.others, now.stalled, now.newest, now.only_stalled) {
+        (1, 0, 0, Some(number), _) => format!("/m/{number}"),
+        (0, 0, _, _, Some(run)) => format!("/r/{run}"),
+        _ => "/".to_owned(),
+    }
+}
+
 fn waiting_text(now: &WaitingCounts) -> String {
     match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
         (Some(own), 0) => own,
@@ -316,6 +339,23 @@ mod tests {
         check(0, 1, 42, "1 thing waits for another host of yours");
         check(0, 2, 42, "2 things wait for other hosts of yours");
         check(MAX_ITEMS, 0, 42, "100 things or more wait for you: almoner inbox");
+    }
+
+    #[test]
+    fn address_leads_to_the_only_thing_that_waits() {
+        let check = |own, others, stalled, only: Option<u64>, expected: &str| {
+            let (newest, only_stalled) = (Some(MessageNumber(42)), only.map(RunNumber));
+            let now = WaitingCounts { own, others, newest, stalled, only_stalled, new: true };
+            assert_eq!(page_path(&now), expected);
+        };
+        check(1, 0, 0, None, "/m/42");
+        check(2, 0, 0, None, "/");
+        check(1, 1, 0, None, "/");
+        // The newest message is one of another host, whose numbers are its own.
+        check(0, 1, 0, None, "/");
+        check(0, 0, 1, Some(5), "/r/r5");
+        check(1, 0, 1, Some(5), "/");
+        check(0, 0, 2, None, "/");
     }
 
     #[test]

@@ -32,7 +32,8 @@ fn session_key_stays_in_tabs_and_is_shared_between_them() {
     assert_eq!(kept(&browser, "localStorage"), "");
     assert_eq!(kept(&browser, "sessionStorage"), "key");
     let first = browser.new_tab();
-    browser.go(&door.page("/m/1"));
+    // The link of a notification leads to the page.
+    browser.go(&door.page("/login#/m/1"));
     browser.says("something to eat");
     let has = browser.wait(|| (kept(&browser, "sessionStorage") == "key").then_some(()));
     assert!(has.is_some());
