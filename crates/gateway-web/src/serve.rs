@@ -25,7 +25,7 @@ use crate::connections::{AuthFlag, Connections, LIMITS, TimedBody};
 use crate::guard::headers::{ALWAYS, ASSET, PAGE};
 use crate::guard::names::Names;
 use crate::guard::request_guard::RequestHeaders;
-use crate::guard::sessions::{COOKIE, HostKind, SESSION_TIMEOUT_MS, Session, Sessions};
+use crate::guard::sessions::{COOKIE, HostKind, SESSION_TIMEOUT_MS, Session, Sessions, Upkeep};
 use crate::page::context::{self, PageContext};
 use crate::page::shell::ShellState;
 use crate::page::theme::Theme;
@@ -507,12 +507,16 @@ fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let under = request.extensions().get().copied().unwrap_or_default();
     match session(&site, request.headers(), under) {
-        Some(session) => {
+        Some((session, handle)) => {
             if let Some(known) = request.extensions().get::<AuthFlag>() {
                 known.note();
             }
             request.extensions_mut().insert(session);
-            next.run(request).await
+            let mut answer = next.run(request).await;
+            if let Some(cookie) = handle.and_then(|handle| HeaderValue::from_str(&cookie(&handle)).ok()) {
+                answer.headers_mut().append(header::SET_COOKIE, cookie);
+            }
+            answer
         }
         None if request.method() == Method::GET && request.uri().path() != "/events" => {
             let theme = request.extensions().get().copied().unwrap_or_default();
@@ -523,11 +527,32 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
     }
 }
 
-/// Returns the session whose cookie a request has.
-pub fn session(site: &Site, headers: &HeaderMap, under: HostKind) -> Option<Session> {
+/// Returns the session whose cookie a request has, and a new handle for the cookie if the session was renewed.
+fn session(site: &Site, headers: &HeaderMap, under: HostKind) -> Option<(Session, Option<String>)> {
     let now = site.backend.now_ms();
-    let sessions = site.sessions();
-    cookies(headers).filter_map(|one| sessions.of_cookie(one, under, now).cloned()).next()
+    let (session, upkeep) = {
+        let sessions = site.sessions();
+        let mut found = cookies(headers).filter_map(|one| sessions.of_cookie(one, under, now));
+        found.next().map(|(session, upkeep)| (session.clone(), upkeep))?
+    };
+    let number = session.number;
+    // If a renewal cannot be stored, the session goes on as it is. A session that must end ends in any case.
+    match upkeep {
+        Upkeep::None => Some((session, None)),
+        Upkeep::Confirm => {
+            let _ = site.change(|sessions| sessions.confirm(number));
+            Some((session, None))
+        }
+        Upkeep::Renew => {
+            let random = site.backend.random().ok();
+            let renew = |random| site.change(|sessions| sessions.renew(number, random, now)).ok().flatten();
+            Some((session, random.and_then(renew)))
+        }
+        Upkeep::End => {
+            let _ = site.change(|sessions| sessions.revoke(number));
+            None
+        }
+    }
 }
 
 /// Returns the cookie headers of a request, one by one.

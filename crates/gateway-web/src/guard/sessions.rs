@@ -6,8 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The duration of a session, in milliseconds.
-pub const SESSION_TIMEOUT_MS: i64 = 12 * 60 * 60 * 1000;
+/// The time until a session ends that is not used, in milliseconds.
+pub const SESSION_TIMEOUT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+
+/// The time after which a session in use gets a new handle and a new end, in milliseconds. Whoever has copied a cookie
+/// can use it for this time at most, before the copy ends the session.
+const RENEWAL_INTERVAL_MS: i64 = 60 * 60 * 1000;
+
+/// The time during which requests with the earlier handle may still be under way, in milliseconds.
+const RENEWAL_GRACE_MS: i64 = 60 * 1000;
 
 /// The time until a code expires, in milliseconds.
 pub const CODE_TIMEOUT_MS: i64 = 60 * 1000;
@@ -45,6 +52,15 @@ pub struct Session {
     pub number: u64,
     /// The hash of the handle in the session's cookie.
     handle: String,
+    /// The hash of the handle before it, which the browser keeps until an answer brings the new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    earlier: Option<String>,
+    /// The time of the present handle, in milliseconds since 1970.
+    #[serde(default)]
+    renewed_ms: i64,
+    /// Whether the browser has sent the present handle, and a moment has passed since it was given out.
+    #[serde(default)]
+    is_confirmed: bool,
     /// The token in the session's forms.
     pub token: String,
     /// The hash of the key that the session's script stores apart from the cookie. `None` if the browser logged in
@@ -113,6 +129,20 @@ pub struct LoginRequest<'a> {
     pub browser: &'a str,
 }
 
+/// The upkeep that a session needs when a browser shows its cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// None.
+    None,
+    /// The browser has the present handle, so the earlier one is no longer accepted.
+    Confirm,
+    /// The session gets a new handle and a new end.
+    Renew,
+    /// The earlier handle came although the browser has the present one. So two programs have the cookie, and the
+    /// session ends.
+    End,
+}
+
 /// The reason why a code was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginError {
@@ -170,7 +200,9 @@ impl Sessions {
             return Err(LoginError::NoKey);
         }
         self.codes.remove(at);
-        if let Some(before) = self.of_cookie(arrival.cookies, arrival.under, now_ms).map(|one| one.number) {
+        if let Some(before) =
+            self.of_cookie(arrival.cookies, arrival.under, now_ms).map(|(one, _)| one.number)
+        {
             self.revoke(before);
         }
         let handle = hex(&random.0);
@@ -179,6 +211,9 @@ impl Sessions {
         self.open.push(Session {
             number: self.next,
             handle: hash(&handle),
+            earlier: None,
+            renewed_ms: now_ms,
+            is_confirmed: true,
             token: hex(&random.1),
             key: (!key.is_empty()).then(|| hash(key)),
             under: arrival.under,
@@ -189,13 +224,36 @@ impl Sessions {
         Ok(handle)
     }
 
-    /// Returns the session of a cookie, if the session began under the same kind of host.
-    pub fn of_cookie(&self, cookies: &str, under: HostKind, now_ms: i64) -> Option<&Session> {
+    /// Returns the session of a cookie and its upkeep, if the session began under the same kind of host.
+    pub fn of_cookie(&self, cookies: &str, under: HostKind, now_ms: i64) -> Option<(&Session, Upkeep)> {
         let handles = cookies.split(';').filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
-        handles.map(hash).find_map(|wanted| {
-            let is_it = |session: &&Session| session.under == under && same(&session.handle, &wanted);
-            self.open(now_ms).find(is_it)
+        handles.map(hash).find_map(|shown| {
+            let mut open = self.open(now_ms).filter(|session| session.under == under);
+            open.find_map(|session| Some((session, session.upkeep(&shown, now_ms)?)))
         })
+    }
+
+    /// Confirms the present handle of a session: the earlier one is no longer accepted.
+    pub fn confirm(&mut self, number: u64) {
+        if let Some(session) = self.open.iter_mut().find(|session| session.number == number) {
+            session.is_confirmed = true;
+        }
+    }
+
+    /// Gives a session a new handle, made from these random bytes, and a new end. Returns the handle, or `None` if the
+    /// session does not exist or got one meanwhile.
+    pub fn renew(&mut self, number: u64, random: [u8; 32], now_ms: i64) -> Option<String> {
+        let is_due = |session: &&mut Session| session.number == number && session.is_due(now_ms);
+        let session = self.open.iter_mut().find(is_due)?;
+        let handle = hex(&random);
+        let before = std::mem::replace(&mut session.handle, hash(&handle));
+        // The browser has never had a handle that is not confirmed. It still has the one before it.
+        if session.is_confirmed {
+            session.earlier = Some(before);
+        }
+        (session.renewed_ms, session.is_confirmed) = (now_ms, false);
+        session.ends_ms = now_ms + SESSION_TIMEOUT_MS;
+        Some(handle)
     }
 
     /// Returns all sessions that have not ended, newest first.
@@ -225,6 +283,29 @@ impl Sessions {
 impl Session {
     fn is_open(&self, now_ms: i64) -> bool {
         lasts(self.ends_ms, SESSION_TIMEOUT_MS, now_ms)
+    }
+
+    /// Returns whether the session should get a new handle. The clock may have been set back.
+    fn is_due(&self, now_ms: i64) -> bool {
+        now_ms.abs_diff(self.renewed_ms) >= RENEWAL_INTERVAL_MS.unsigned_abs()
+    }
+
+    /// Returns the upkeep of the session for a handle with this hash, or `None` if it is no handle of the session.
+    fn upkeep(&self, shown: &str, now_ms: i64) -> Option<Upkeep> {
+        let is_settled = now_ms.abs_diff(self.renewed_ms) >= RENEWAL_GRACE_MS.unsigned_abs();
+        if same(&self.handle, shown) {
+            return Some(match self.is_confirmed {
+                true if self.is_due(now_ms) => Upkeep::Renew,
+                false if is_settled => Upkeep::Confirm,
+                _ => Upkeep::None,
+            });
+        }
+        let is_earlier = self.earlier.as_ref().is_some_and(|earlier| same(earlier, shown));
+        is_earlier.then_some(match self.is_confirmed {
+            true => Upkeep::End,
+            false if self.is_due(now_ms) => Upkeep::Renew,
+            false => Upkeep::None,
+        })
     }
 
     /// Returns whether the session's script has a key. Changes need this key then.
@@ -278,7 +359,7 @@ mod tests {
             Err(LoginError::Code)
         );
         let cookies = format!("a=b; {COOKIE}={handle}");
-        let session = sessions.of_cookie(&cookies, HostKind::Name, 3).unwrap().clone();
+        let session = sessions.of_cookie(&cookies, HostKind::Name, 3).unwrap().0.clone();
         assert_eq!(session.number, 1);
         let kept = serde_json::to_string(&sessions).unwrap();
         assert!(!kept.contains(&handle) && !kept.contains(&code), "{kept}");
@@ -331,6 +412,71 @@ mod tests {
         sessions.let_in(&again, ([7; 32], [8; 32]), 3).unwrap();
         assert!(sessions.of_cookie(&cookies, HostKind::Name, 3).is_none());
         assert_eq!(sessions.open(3).map(|one| one.number).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn session_in_use_outlives_its_first_end() {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let mut sessions = Sessions::default();
+        let code = sessions.code(HostKind::Name, [1; 32], 0);
+        let mut handle = sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 0).unwrap();
+        let upkeep = |sessions: &Sessions, handle: &str, now| {
+            sessions.of_cookie(&format!("{COOKIE}={handle}"), HostKind::Name, now).map(|(_, upkeep)| upkeep)
+        };
+        for day in 1..100 {
+            let now = i64::from(day) * DAY_MS;
+            assert_eq!(upkeep(&sessions, &handle, now), Some(Upkeep::Renew), "{day}");
+            handle = sessions.renew(1, [u8::try_from(day).unwrap(); 32], now).unwrap();
+            assert_eq!(sessions.renew(1, [0; 32], now), None, "two requests at once renew it once");
+            assert_eq!(upkeep(&sessions, &handle, now + RENEWAL_GRACE_MS), Some(Upkeep::Confirm));
+            sessions.confirm(1);
+        }
+        let last = 99 * DAY_MS;
+        assert_eq!(upkeep(&sessions, &handle, last + SESSION_TIMEOUT_MS - 1), Some(Upkeep::Renew));
+        assert_eq!(upkeep(&sessions, &handle, last + SESSION_TIMEOUT_MS), None);
+    }
+
+    #[test]
+    fn replayed_earlier_handle_ends_the_session() {
+        let mut sessions = Sessions::default();
+        let code = sessions.code(HostKind::Name, [1; 32], 0);
+        let earlier = sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 0).unwrap();
+        let now = RENEWAL_INTERVAL_MS;
+        let mut present = sessions.renew(1, [4; 32], now).unwrap();
+        let upkeep = |sessions: &Sessions, handle: &str, now| {
+            sessions.of_cookie(&format!("{COOKIE}={handle}"), HostKind::Name, now).map(|(_, upkeep)| upkeep)
+        };
+        // The answer with the new handle may be lost, so the earlier one counts until the new one has come.
+        assert_eq!(upkeep(&sessions, &earlier, now + 20 * RENEWAL_GRACE_MS), Some(Upkeep::None));
+        let now = now + RENEWAL_INTERVAL_MS;
+        assert_eq!(upkeep(&sessions, &earlier, now), Some(Upkeep::Renew));
+        let lost = std::mem::replace(&mut present, sessions.renew(1, [5; 32], now).unwrap());
+        assert_eq!(upkeep(&sessions, &lost, now), None);
+        assert_eq!(upkeep(&sessions, &earlier, now), Some(Upkeep::None));
+        assert_eq!(upkeep(&sessions, &present, now + 1), Some(Upkeep::None));
+        assert_eq!(upkeep(&sessions, &present, now + RENEWAL_GRACE_MS), Some(Upkeep::Confirm));
+        sessions.confirm(1);
+        assert_eq!(upkeep(&sessions, &earlier, now + RENEWAL_GRACE_MS), Some(Upkeep::End));
+        assert_eq!(upkeep(&sessions, &present, now + RENEWAL_GRACE_MS), Some(Upkeep::None));
+        let kept = serde_json::to_string(&sessions).unwrap();
+        assert!(!kept.contains(&earlier) && !kept.contains(&present), "{kept}");
+    }
+
+    #[test]
+    fn session_of_an_earlier_release_is_renewed_when_used() {
+        let mut sessions = Sessions::default();
+        let code = sessions.code(HostKind::Name, [1; 32], 0);
+        let handle = sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 0).unwrap();
+        let mut kept = serde_json::to_value(&sessions).unwrap();
+        let session = kept["open"][0].as_object_mut().unwrap();
+        for field in ["renewed_ms", "is_confirmed"] {
+            session.remove(field).unwrap();
+        }
+        session["ends_ms"] = (12 * 60 * 60 * 1000).into();
+        let sessions: Sessions = serde_json::from_value(kept).unwrap();
+        let now = RENEWAL_INTERVAL_MS;
+        let found = sessions.of_cookie(&format!("{COOKIE}={handle}"), HostKind::Name, now);
+        assert_eq!(found.map(|(_, upkeep)| upkeep), Some(Upkeep::Confirm));
     }
 
     /// Checks that a clock that was ahead at login does not lengthen the session.

@@ -15,7 +15,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let open: Vec<_> = asked.site.sessions().open(now).cloned().collect();
     let main = html! {
         h1 { "Sessions" }
-        p { "Each is one browser that was let in with a code of " code { "almoner open" } ". It ends after twelve hours." }
+        p { "Each is one browser that was let in with a code of " code { "almoner open" } ". It ends 30 days after its last use." }
         ul.cards {
             @for one in &open {
                 li.card {
@@ -38,6 +38,13 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
                 }
             }
         }
+        @if open.len() > 1 {
+            form method="post" action="/sessions" {
+                (parts::token(&asked.session))
+                input type="hidden" name="session" value=(ALL);
+                button { "End all " (open.len()) " sessions" }
+            }
+        }
         section.by-script aria-labelledby="letters" {
             h2 #letters { "Letters as shortcuts" }
             p { "On a row of a list j and k move, Enter opens or unfolds, e dismisses, and g goes to the inbox. ? shows all keys." }
@@ -52,14 +59,21 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(Page::new("/sessions", "Sessions", main).into())
 }
 
-/// Answers `POST /sessions`: ends a session.
+/// The value of the form that ends all sessions.
+const ALL: &str = "all";
+
+/// Answers `POST /sessions`: ends one session, or all of them.
 pub fn revoke(asked: &PageRequest) -> Result<Answer, Failure> {
     let text = asked.field("session").unwrap_or("");
+    if text == ALL {
+        asked.site.change(|sessions| sessions.revoke_all())?;
+        return Ok(Answer::Go("/login".to_owned()));
+    }
     let number: Option<u64> = text.parse().ok();
     match number.map(|number| asked.site.change(|sessions| sessions.revoke(number))).transpose()? {
         Some(true) => Ok(Answer::Go("/sessions".to_owned())),
         _ => {
-            let message = format!("there is no session `{}`", visible_line(text));
+            let message = format!("cannot end session `{}`: it is not open", visible_line(text));
             Err(Failure::new(Exit::NotFound, message)
                 .help("it may have ended by itself; `Sessions` lists the others"))
         }

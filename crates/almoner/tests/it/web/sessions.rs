@@ -42,6 +42,36 @@ fn sessions_are_listed_and_revoked_with_or_without_a_daemon() {
     home.almoner(&["sessions", "--all", "--revoke", "1"]).expect(2);
 }
 
+#[test]
+fn used_session_gets_a_new_cookie_and_one_press_ends_all() {
+    let home = TestHome::new();
+    let mut visitor = Visitor::new(&home);
+    home.almoner(&["stop"]).expect(0);
+    let file = home.root().join("state/web.json");
+    let mut kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let session = &mut kept["sessions"]["open"][0];
+    // The session was let in long ago, and is about to end.
+    let ends = session["ends_ms"].as_i64().unwrap() - 29 * 24 * 60 * 60 * 1000;
+    (session["ends_ms"], session["renewed_ms"]) = (ends.into(), 0.into());
+    std::fs::write(&file, kept.to_string()).unwrap();
+    home.almoner(&["status"]).expect(0);
+    let answer = visitor.get("/", &[]);
+    let cookie = answer.header("set-cookie").expect("a new cookie").to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("Max-Age=2592000"), "{cookie}");
+    let listed = home.almoner(&["sessions", "--json"]).expect(0).json();
+    let until = kernel::time::iso(ends);
+    assert!(listed["sessions"][0]["ends"].as_str().unwrap() > until.as_str(), "{listed}");
+    // Requests that are under way still have the earlier cookie.
+    assert_eq!(visitor.get("/", &[]).status, 200);
+    visitor.cookie = cookie.split(';').next().unwrap().to_owned();
+    assert_eq!(visitor.get("/", &[]).status, 200);
+    let other = Visitor::new(&home);
+    assert!(other.get("/sessions", &[]).body.contains("End all 2 sessions"));
+    assert_eq!(visitor.send("/sessions", "session=all").status, 303);
+    assert_eq!([visitor.get("/", &[]).status, other.get("/", &[]).status], [401, 401]);
+    assert_eq!(numbers(&home), Vec::<u64>::new());
+}
+
 /// Checks that a process that has taken the port of the pages has taken nothing else. It has received the browsers'
 /// cookies and knows the pages' host name.
 #[test]
