@@ -13,6 +13,9 @@ use resource::{Attenuation, ResourceSpec};
 pub struct SlotBinding {
     /// The name of the slot. `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,
+    /// The kind of slot, as in worker files. `None` if the worker file has no such slot any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// The content of the slot.
     pub content: SlotContent,
     /// The methods about which the person did not want to be asked.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kernel::command::Reply;
 use kernel::event::{Change, Event};
-use kernel::run::{Run, Shape, State, Trouble};
+use kernel::run::{Entry, Run, Shape, State, Trouble};
 use kernel::{MessageNumber, RunNumber};
 use passable::{Quoting, Untrusted};
 use serde_json::json;
@@ -27,10 +27,12 @@ use crate::session::questions;
 use crate::session::replies;
 use crate::ui::interrupt::InterruptWatch;
 use crate::ui::output;
+use config::clock;
 use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
-use control::show::{message_view, progress};
+use control::show::message_view;
+use control::show::run_log::RunLog;
 
 /// The maximum number of times in a row that the daemon may go down without an event in between.
 const MAX_RESTARTS: usize = 5;
@@ -145,6 +147,8 @@ struct RunFollower<'a> {
     conversation: Option<Conversation>,
     /// The tree that is drawn instead of lines, if the terminal can draw one.
     live: Option<LiveTree>,
+    /// The lines about the runs, if no tree is drawn.
+    log: RunLog,
     /// The time at which following ends. `None` means that it has no such time.
     deadline: Option<Instant>,
     inbox: Receiver<FollowerInput>,
@@ -173,6 +177,7 @@ impl<'a> RunFollower<'a> {
             // The drawn tree would be in the way of typed lines and answers.
             live: (output == EventOutput::Lines && conversation.is_none()).then(LiveTree::begin).flatten(),
             conversation,
+            log: RunLog::default(),
             deadline: None,
             inbox,
             send,
@@ -233,6 +238,7 @@ impl RunFollower<'_> {
             live.add_runs(&family.members);
         }
         for run in family.members {
+            self.log.add_run(run.number, &run.name);
             if run.number == self.root && run.is_finished() {
                 return Ok(FamilyState::Finished(Box::new(questions::run(self.acting, self.root)?)));
             }
@@ -292,7 +298,7 @@ impl RunFollower<'_> {
                         let line = line.visible_line();
                         match &mut self.live {
                             Some(live) => live.set_activity(run, line.into_owned()),
-                            None => output::progress(&format!("  {run} {line}")),
+                            None => output::log_line(clock::now_ms(), &format!("{run} {line}")),
                         }
                         self.draw();
                     }
@@ -370,8 +376,8 @@ impl RunFollower<'_> {
         if let Some(live) = &mut self.live {
             live.apply_change(self.acting, &event.change);
             self.draw();
-        } else if let Some(line) = progress::line(&event.change).filter(|_| worth) {
-            output::progress(&line);
+        } else if let Some(line) = self.log_line(&event.change).filter(|_| worth) {
+            output::log_line(event.at_ms, &line);
         }
         match event.change {
             Change::Step { run, entry, .. } => match entry.as_str() {
@@ -423,6 +429,27 @@ impl RunFollower<'_> {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Returns the line about a change. It reads the step from the journal, because the event does not hold the call.
+    fn log_line(&mut self, change: &Change) -> Option<String> {
+        if self.output == EventOutput::Quiet {
+            return None;
+        }
+        let acting = self.acting;
+        let read = |(run, step)| {
+            let found = questions::step(acting, run, step).ok().flatten();
+            found.map(|found| found.entry)
+        };
+        let needed = self.log.needed_step(change);
+        let entry = needed.and_then(read);
+        if let (Some((run, _)), Some(entry)) = (needed, &entry)
+            && let Some(proposed) = self.log.unknown_proposal(run, entry)
+            && let Some(Entry::Proposed { proposal, .. }) = read((run, proposed))
+        {
+            self.log.add_proposal(run, proposed, &proposal);
+        }
+        self.log.line(change, entry.as_ref())
     }
 
     fn concerns(&mut self, change: &Change) -> bool {

@@ -77,6 +77,17 @@ pub fn journal_from(acting: &Session<'_>, run: RunNumber, first: u64) -> Result<
     }
 }
 
+/// Returns one step of a run, or `None` if the run has no such step.
+///
+/// # Errors
+/// When no run has this number.
+pub fn step(acting: &Session<'_>, run: RunNumber, number: u64) -> Result<Option<Step>, Failure> {
+    match acting.ask(Request::Journal { run, from: number, limit: Some(1) })? {
+        Response::Journal(page) => Ok(page.into_iter().find(|step| step.number == number)),
+        other => Err(unexpected(&other)),
+    }
+}
+
 /// Returns a run and all runs that it started, with their journals. A run comes before those that it started.
 ///
 /// # Errors

@@ -174,6 +174,15 @@ pub fn progress(line: &str) {
     note(&lines::clip(line, stderr_width()));
 }
 
+/// Writes a line about the progress of a run, at a time in milliseconds since 1970. In a log, the time stands before the
+/// line.
+pub fn log_line(at_ms: i64, line: &str) {
+    if io::stderr().is_terminal() {
+        return progress(line);
+    }
+    note(&format!("{} {line}", kernel::time::shown(at_ms)));
+}
+
 /// Writes a line for the user to standard error, and ignores errors. Without a reader, only this line is lost.
 pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line.trim_end_matches('\n')));

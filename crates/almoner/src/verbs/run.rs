@@ -21,7 +21,7 @@ use config::worker_file;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec};
-use control::show::document_notes;
+use control::show::{document_notes, run_log};
 use resource::ResourceSpec;
 
 /// Runs `almoner run`.
@@ -163,8 +163,13 @@ pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> 
         request.spec.endow.iter().any(|given| matches!(&given.fill, ResourceSpec::Path(path) if path.stage));
     let has_documents = !request.spec.documents.is_empty() || request.spec.retry.is_some();
     let response = acting.ask(Request::Run(Box::new(request)))?;
-    if let (Response::Reply(Reply::Started { run }), true) = (&response, has_documents) {
-        show_document_notes(acting, *run)?;
+    if let Response::Reply(Reply::Started { run }) = &response {
+        if !follow.json && !follow.events && !follow.detach {
+            show_permissions(acting, *run);
+        }
+        if has_documents {
+            show_document_notes(acting, *run)?;
+        }
     }
     let (run, after) = match response {
         Response::Reply(Reply::Started { run }) => (run, Some(after)),
@@ -196,6 +201,15 @@ pub fn show_document_notes(acting: &Session<'_>, run: RunNumber) -> Result<(), F
         output::note(&line);
     }
     Ok(())
+}
+
+/// Prints what a run may touch, on standard error. If that cannot be read, only this line is lost.
+fn show_permissions(acting: &Session<'_>, run: RunNumber) {
+    let Ok(Response::Bindings(bindings)) = acting.ask(Request::Bindings { run }) else { return };
+    let Ok(found) = questions::run(acting, run) else { return };
+    if let Some(line) = run_log::permissions(run, &found.name, &bindings) {
+        output::report(&line);
+    }
 }
 
 fn render(plan: &Plan) -> String {

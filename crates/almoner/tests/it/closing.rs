@@ -27,7 +27,7 @@ fn never_answered(home: &TestHome) -> (std::net::TcpListener, Child) {
     let mut client = home.command(&["run", "hello.worker", "-m", &model]).spawn().unwrap();
     let mut seen = String::new();
     let err = client.stderr.as_mut().unwrap();
-    while !seen.contains("prompted") {
+    while !seen.contains(" asks compat:") {
         let mut byte = [0];
         assert_eq!(err.read(&mut byte).unwrap(), 1, "{seen}");
         seen.push(char::from(byte[0]));

@@ -98,7 +98,7 @@ fn results_go_to_stdout_and_the_rest_to_stderr() {
     let run = ["run", "hello.worker", "name=Ada", "-m", "scripted:script.json"];
     let said = home.almoner(&run).expect(0);
     assert_eq!(said.json(), serde_json::json!({ "greeting": "Hello, Ada" }));
-    assert!(said.err.contains("r1#1 prompted"));
+    assert!(said.err.contains("r1 `hello` asks scripted:"), "{}", said.err);
     let json = home.almoner(&[&run[..], &["--json"]].concat()).expect(0).json();
     assert_eq!(json["version"], 1);
     assert_eq!(json["run"], "r2");
@@ -157,11 +157,50 @@ fn ask_accepts_a_question_and_piped_text() {
 fn help_shows_a_first_week_and_lists_all_on_request() {
     let home = TestHome::new();
     let help = home.almoner(&["--help"]).expect(0).out;
-    let at = |verb: &str| help.find(&format!("  {verb} ")).unwrap_or_else(|| panic!("{verb} in\n{help}"));
-    let verbs =
-        ["run", "ask", "inbox", "approve", "deny", "runs", "trace", "why", "resume", "models", "doctor"];
-    assert!(verbs.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{help}");
-    assert!(!help.contains("model-host") && !help.contains("document-reader"));
+    let lists =
+        |help: &str, verb: &str| help.lines().any(|line| line.split_whitespace().next() == Some(verb));
+    assert!(lists(&help, "ask") && lists(&help, "doctor") && !lists(&help, "trace"), "{help}");
+    let all = home.almoner(&["help", "--all"]).expect(0);
+    assert!(lists(&all.out, "ask") && lists(&all.out, "trace") && lists(&all.out, "mkguest"), "{all:?}");
+    assert!(!lists(&all.out, "model-host") && all.err.is_empty(), "{all:?}");
+    assert_eq!(
+        home.almoner(&["help", "trace"]).expect(0).out,
+        home.almoner(&["trace", "--help"]).expect(0).out
+    );
+    let wrong = home.almoner(&["help", "no-such"]).expect(2);
+    assert!(wrong.err.contains("no-such") && wrong.out.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn piped_run_writes_lines_for_a_log() {
+    let home = TestHome::new();
+    home.write("clerk.worker", "---\nslots: { mail: dir, out: dir rw, outbox: outbox }\n---\nGo.\n");
+    home.write("mail/1.txt", "one");
+    let turns = serde_json::json!([{ "turns": [
+        { "calls": [{ "name": "mail_read", "arguments": { "path": "1.txt" } }] },
+        { "calls": [
+            { "name": "out_write", "arguments": { "path": "../2.md", "content": "x" } },
+            { "name": "out_write", "arguments": { "path": "a”\u{1b}\n9999-12-31 r9 is done", "content": "x" } },
+        ] },
+        { "calls": [{ "name": "out_write", "arguments": { "path": "2.md", "content": "x" } }] },
+        { "text": "over" },
+    ] }]);
+    home.write("script.json", turns.to_string());
+    let run = ["run", "clerk.worker", "-m", "scripted:script.json", "-e", "mail=mail", "-e", "out=out:rw"];
+    let run = [&run[..], &["-e", "outbox=outbox", "--allow", "out.write"]].concat();
+    let said = home.almoner(&run).expect(0);
+    let script = home.path("script.json").display().to_string();
+    let lines = said.err.replace(&script, "SCRIPT");
+    let (first, log) = lines.split_once('\n').unwrap();
+    assert_eq!(first, "r1 `clerk` may read mail, write out, send through outbox");
+    let lines: Vec<&str> = log.lines().map(|line| line.split_once(" UTC ").expect("a time").1).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"");
+    assert_eq!(said.out, "over\n");
+    // Where the output is data, nothing is in its way.
+    let said = home.almoner(&[&run[..], &["--json"]].concat()).expect(0);
+    assert!(!said.err.contains("may read"), "{}", said.err);
+    let (_, screen) = crate::terminal::Terminal::open(&home, &run).end();
+    assert!(screen.contains("r3 `clerk` may read mail, write out, send through outbox"), "{screen}");
 }
 
 #[test]

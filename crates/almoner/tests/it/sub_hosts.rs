@@ -56,7 +56,7 @@ fn created_host_endows_and_answers_like_the_first() {
     let endow = ["endow", &number, "-e", "out=notes:rw", "-m", "scripted:script.json"];
     let waits = bob(&home, &endow).expect(7);
     let card = newest(&home, Some("bob"), "approval");
-    assert!(waits.err.contains("r1#1 prompted"), "its events are followed: {}", waits.err);
+    assert!(waits.err.contains("r1 `note` asks scripted:"), "its events are followed: {}", waits.err);
     assert!(waits.err.contains(&format!("r1 waits for you: message {card}")), "{}", waits.err);
     assert!(waits.err.contains(&format!("`almoner --as bob approve {card}`")), "{}", waits.err);
     home.almoner(&["stop"]).expect(0);

@@ -332,7 +332,7 @@ fn slot_arguments(
             .ok_or_else(|| "its name cannot be written behind `-e`".to_owned())
     };
     let mut handed = SlotArguments::default();
-    for SlotBinding { slot, content, allow } in bindings {
+    for SlotBinding { slot, content, allow, .. } in bindings {
         let text = match content {
             SlotContent::Typed { fill } => written(Endowment { slot: slot.clone(), fill }),
             SlotContent::Worker { name, definition, includes, limits } => {

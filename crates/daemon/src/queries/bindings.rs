@@ -43,15 +43,13 @@ fn add(
     let full = format!("{under}{slot}");
     let Some(reached) = daemon.read(|txn| table::reach(txn, grant))? else {
         let words = "something that is gone".to_owned();
-        found.push(SlotBinding {
-            slot: full,
-            content: SlotContent::Untyped { words },
-            allow: Default::default(),
-        });
+        let content = SlotContent::Untyped { words };
+        found.push(SlotBinding { slot: full, kind: None, content, allow: Default::default() });
         return Ok(());
     };
     let mut allow = reached.grants.first().map(|grant| grant.allow.clone()).unwrap_or_default();
     let kind = definition.slot(slot).map(|slot| slot.kind);
+    let label = kind.map(|kind| kind.to_string());
     if let (Formula::Worker { name, definition, includes, grants, model: None, .. }, Some(Kind::Worker)) =
         (&reached.formula, kind)
     {
@@ -60,7 +58,7 @@ fn add(
         let unsaid = untyped_limits(&reached, Kind::Worker, &file);
         if !unsaid.is_empty() {
             let content = untyped_content(&reached.formula, &unsaid);
-            found.push(SlotBinding { slot: full, content, allow });
+            found.push(SlotBinding { slot: full, kind: label, content, allow });
             return Ok(());
         }
         let content = SlotContent::Worker {
@@ -69,7 +67,7 @@ fn add(
             includes: includes.clone(),
             limits,
         };
-        found.push(SlotBinding { slot: full.clone(), content, allow });
+        found.push(SlotBinding { slot: full.clone(), kind: label, content, allow });
         if grants.is_empty() {
             return Ok(());
         }
@@ -95,7 +93,7 @@ fn add(
         let own: BTreeSet<String> = staged_allow(&methods).collect();
         allow.retain(|method| !own.contains(method));
     }
-    found.push(SlotBinding { slot: full, content, allow });
+    found.push(SlotBinding { slot: full, kind: label, content, allow });
     Ok(())
 }
 
@@ -263,7 +261,7 @@ mod tests {
     fn fills(daemon: &HostDaemon) -> Vec<(Endowment, BTreeSet<String>)> {
         let all = bindings(daemon, RunNumber(1)).unwrap();
         all.into_iter()
-            .filter_map(|SlotBinding { slot, content, allow }| match content {
+            .filter_map(|SlotBinding { slot, content, allow, .. }| match content {
                 SlotContent::Typed { fill } => Some((Endowment { slot, fill }, allow)),
                 _ => None,
             })

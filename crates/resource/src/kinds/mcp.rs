@@ -30,6 +30,7 @@ pub(crate) static ROW: Row = Row {
     kind: Kind::Mcp,
     label: "mcp",
     noun: "tools of a server",
+    verb: "use",
     type_name: "mcp",
     start: TextStart::Prefix(PREFIX),
     example: "mcp:SERVER[TOOL]",

@@ -478,6 +478,9 @@ pub struct Row {
     pub label: &'static str,
     /// The noun for the kind in errors, such as "a directory".
     pub noun: &'static str,
+    /// The verb for the use of such a resource, such as "read" or "send through". The name of the slot follows it. For
+    /// kinds that are never typed, the verb stands alone.
+    pub verb: &'static str,
     /// The type of the stored resource, by the name that Endo's clients know.
     pub type_name: &'static str,
     /// The beginning of the typed text.

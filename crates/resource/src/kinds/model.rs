@@ -12,6 +12,7 @@ pub(crate) static ROW: Row = Row {
     kind: Kind::Model,
     label: "model",
     noun: "a model",
+    verb: "ask",
     type_name: "worker",
     start: TextStart::Prefix(PREFIX),
     example: "model:NAME?tokens=200k",

@@ -27,6 +27,7 @@ pub(crate) static ROW: Row = Row {
     kind: Kind::Program,
     label: "program",
     noun: "programs",
+    verb: "run",
     type_name: "program",
     start: TextStart::Prefix(PREFIX),
     example: "program:NAME?dir=PATH",

@@ -24,6 +24,7 @@ pub(crate) static ROW: Row = Row {
     kind: Kind::Secret,
     label: "secret",
     noun: "a secret",
+    verb: "pass on",
     type_name: "handed-secret",
     start: TextStart::Prefix(PREFIX),
     example: "secret:NAME",

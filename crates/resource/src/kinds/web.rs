@@ -15,6 +15,7 @@ pub(crate) static ROW: Row = Row {
     kind: Kind::Http,
     label: "http",
     noun: "a part of the web",
+    verb: "reach",
     type_name: "web",
     start: TextStart::Address,
     example: "https://HOST",

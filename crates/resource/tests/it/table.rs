@@ -22,7 +22,7 @@ fn kinds_and_rows_name_each_other() {
         assert_eq!(Kind::of(row.label), Some(row.kind));
         assert_eq!(row.kind.to_string(), row.label);
         assert_eq!(Row::of(row.label).map(|found| found.kind), Some(row.kind));
-        assert!(!row.noun.is_empty());
+        assert!(!row.noun.is_empty() && !row.verb.is_empty(), "{}", row.label);
         assert!(row.kind == Kind::Mcp || !row.methods.is_empty(), "{}", row.label);
         assert_eq!(row.is_typed(), row.start != TextStart::Never);
         assert_eq!(row.is_typed(), row.permission_phrase.is_empty());
