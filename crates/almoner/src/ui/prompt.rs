@@ -74,7 +74,8 @@ pub fn secret(prompt: &str) -> Result<PromptInput, Failure> {
         // If the terminal is closed, the library reports the end of a line.
         Ok(_) if !io::stdin().is_terminal() => Ok(PromptInput::End),
         Ok(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
-            Err(Failure::new(Exit::Invalid, "what was typed is not UTF-8 text").help("nothing was sent"))
+            Err(Failure::new(Exit::Invalid, "cannot read the typed text: it is not UTF-8")
+                .help("nothing was sent"))
         }
         Ok(text) => Ok(PromptInput::Line(text)),
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(PromptInput::End),
@@ -124,7 +125,7 @@ fn is_plain() -> bool {
 }
 
 fn interrupt_failure() -> Failure {
-    Failure::new(Exit::Interrupted, "interrupted; nothing was sent")
+    Failure::new(Exit::Interrupted, "cannot send: you interrupted the command")
 }
 
 fn failed(e: &dyn std::error::Error) -> Failure {

@@ -35,7 +35,7 @@ pub fn ask(acting: &Session<'_>, args: &AskArgs) -> ExitResult {
     let mut documents = cli::read_inputs(&rest)?;
     drop(notice);
     if !documents.values.is_empty() {
-        return Err(Failure::new(Exit::Usage, "`ask` takes documents, and no named inputs")
+        return Err(Failure::new(Exit::Usage, "cannot take a named input: `ask` takes documents alone")
             .help("write a worker file for anything more, and `almoner run` it"));
     }
     let is_named = args.documents.iter().any(|d| d == "-");

@@ -53,8 +53,11 @@ pub fn audit(acting: &Session<'_>, args: &AuditArgs) -> ExitResult {
         ));
     }
     if found.contains == Some(false) {
-        return Err(Failure::new(Exit::Failure, "the log does not hold that event with that hash")
-            .help("it was changed since, or the line is from another host or store"));
+        return Err(Failure::new(
+            Exit::Failure,
+            "cannot verify the log: it does not hold that event with that hash",
+        )
+        .help("it was changed since, or the line is from another host or store"));
     }
     if let (Some(AuditVerb::Verify { .. }), false) = (&args.verb, as_json) {
         output::result(&render_verification(&found))?;

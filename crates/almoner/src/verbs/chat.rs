@@ -114,8 +114,11 @@ fn resume_chat(
     which: &str,
 ) -> Result<(RunNumber, Option<u64>, u64), Failure> {
     if args.worker.is_some() || !args.endow.is_empty() || !args.inputs.is_empty() || !args.allow.is_empty() {
-        return Err(Failure::new(Exit::Usage, "a conversation goes on with what it was begun with")
-            .help("leave the worker, its inputs, `-e` and `--allow` out, or begin another one"));
+        return Err(Failure::new(
+            Exit::Usage,
+            "cannot change a conversation: it goes on with what it was begun with",
+        )
+        .help("leave the worker, its inputs, `-e` and `--allow` out, or begin another one"));
     }
     let found = match which {
         "" => latest(acting)?,
@@ -147,9 +150,8 @@ fn latest(acting: &Session<'_>) -> Result<Run, Failure> {
             other => return Err(unexpected(&other)),
         };
         let Some(last) = page.last().map(|run| run.number) else {
-            return Err(
-                Failure::new(Exit::NotFound, "no conversation is open").help("`almoner chat` begins one")
-            );
+            return Err(Failure::new(Exit::NotFound, "cannot go on with a conversation: none is open")
+                .help("`almoner chat` begins one"));
         };
         if let Some(open) = page.into_iter().find(|run| run.shape == Shape::Chat && !run.is_finished()) {
             return questions::run(acting, open.number);

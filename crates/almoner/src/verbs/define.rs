@@ -76,7 +76,7 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
     }
     let is_worker = file.ends_with(".worker") || file.ends_with(".worker.md");
     if is_worker && !holes.is_empty() {
-        return Err(Failure::new(Exit::Usage, "a worker file names its slots itself")
+        return Err(Failure::new(Exit::Usage, "cannot take `--slot`: a worker file names its slots itself")
             .help("leave `--slot` out, and write them under `slots:` in the file"));
     }
     if is_worker {
@@ -97,7 +97,8 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
         }
     };
     if source.trim().is_empty() {
-        return Err(Failure::new(Exit::Invalid, "the program is empty").help("name a file that is not"));
+        return Err(Failure::new(Exit::Invalid, "cannot propose the program: it is empty")
+            .help("name a file that is not"));
     }
     Ok(Program { name, source, includes: BTreeMap::new(), slots: holes })
 }

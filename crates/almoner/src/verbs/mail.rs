@@ -100,9 +100,8 @@ fn parse_request_answer(number: MessageNumber, args: &ResolveArgs) -> Result<Ans
             AnswerInput::Name { path: session::parse_path(name)?, is, allow, seen: None }
         }
         (None, Some(_), None) if is.is_some() || !allow.is_empty() => {
-            return Err(
-                Failure::new(Exit::Usage, "text fills no slot").help("leave `--is` and `--allow` out")
-            );
+            return Err(Failure::new(Exit::Usage, "cannot fill a slot: the answer is text")
+                .help("leave `--is` and `--allow` out"));
         }
         (None, Some(text), None) => AnswerInput::Value { json: text.clone().into() },
         (None, None, Some(endow)) => {

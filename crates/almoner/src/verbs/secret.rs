@@ -101,7 +101,7 @@ fn set(place: &Place, client: &mut Client, args: &SetArgs) -> ExitResult {
             output::note(&format!("the vault is made; {}", protection.description()));
         }
     } else if args.key.is_some() {
-        return Err(Failure::new(Exit::Usage, "the vault is there already")
+        return Err(Failure::new(Exit::Usage, "cannot make the vault: it is there already")
             .help("`almoner secret rotate --key` changes how its key is protected"));
     }
     let there = view.secrets.iter().any(|row| row.name == args.name);
@@ -211,13 +211,15 @@ fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
                 return Ok(KeyChoice::File);
             }
             if passphrase.is_empty() {
-                return Err(Failure::new(Exit::Invalid, "an empty passphrase protects nothing")
+                return Err(Failure::new(Exit::Invalid, "cannot take the passphrase: it is empty")
                     .help("`--key file` keeps the key in a file"));
             }
             if read_secret("once more: ")? != passphrase {
-                return Err(
-                    Failure::new(Exit::Invalid, "the two are not the same").help("nothing was changed")
-                );
+                return Err(Failure::new(
+                    Exit::Invalid,
+                    "cannot take the passphrase: the two are not the same",
+                )
+                .help("nothing was changed"));
             }
             Ok(KeyChoice::Passphrase { passphrase })
         }
@@ -243,12 +245,13 @@ fn value(name: &str) -> Result<Secret, Failure> {
 
 fn read_secret(question: &str) -> Result<Secret, Failure> {
     if !output::can_ask() {
-        return Err(
-            Failure::new(Exit::NeedsYou, "there is no terminal to ask at").help("nothing was changed")
-        );
+        return Err(Failure::new(Exit::NeedsYou, "cannot ask for the secret: there is no terminal")
+            .help("nothing was changed"));
     }
     match prompt::secret(question)? {
         PromptInput::Line(text) => Ok(Secret::new(text)),
-        PromptInput::End => Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed")),
+        PromptInput::End => {
+            Err(Failure::new(Exit::Interrupted, "cannot change the vault: you interrupted the command"))
+        }
     }
 }

@@ -63,7 +63,7 @@ fn selected_hunks(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
             hunks: hunks.iter().copied().collect(),
             shown: BlobHash::of(file.text.raw().as_bytes()),
         }),
-        _ => Err(Failure::new(Exit::Usage, "hunks are counted within one file")
+        _ => Err(Failure::new(Exit::Usage, "cannot apply hunks: they are counted within one file")
             .help("name it, and no other: `almoner apply RUN --only PATH --hunk 1`")),
     }
 }

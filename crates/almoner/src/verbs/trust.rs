@@ -150,8 +150,11 @@ fn describe_case(case: &Case) -> String {
 
 fn confirm() -> Result<bool, Failure> {
     if !output::can_ask() {
-        return Err(Failure::new(Exit::NeedsYou, "nobody is here to say whether this is to be trusted")
-            .help("`almoner trust FILE --yes DIGEST` says so, with the digest that is shown"));
+        return Err(Failure::new(
+            Exit::NeedsYou,
+            "cannot trust the file: nobody is at a terminal to say yes",
+        )
+        .help("`almoner trust FILE --yes DIGEST` says so, with the digest that is shown"));
     }
     match prompt::line("hand this over whenever these workers are run? [y/N] ", &[])? {
         PromptInput::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),

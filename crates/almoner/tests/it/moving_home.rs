@@ -102,7 +102,7 @@ fn moved_home_goes_on_where_the_old_one_was() {
     fs::rename(old.work(), old.work().with_file_name("gone")).unwrap();
     let backup = backup.to_str().unwrap();
     let said = new.almoner(&["restore", backup, "--map", &map]).expect(7);
-    assert!(said.err.contains("nobody is here to say"), "{}", said.err);
+    assert!(said.err.contains("nobody is at a terminal to say yes"), "{}", said.err);
     assert!(!new.root().join("state").exists() && !new.root().exists(), "nothing is written before a yes");
     let said =
         new.almoner(&["restore", backup, "--map", &map, "--map", "/never/there=/x", "--yes"]).expect(2);

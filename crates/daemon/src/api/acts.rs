@@ -294,7 +294,7 @@ fn store_program(
         return Ok(Text { source: Untrusted::new(source), worker: None, slots });
     }
     if !slots.is_empty() {
-        return Err(Failure::new(Exit::Usage, "a worker file says its slots itself")
+        return Err(Failure::new(Exit::Usage, "cannot take slots: a worker file names its slots itself")
             .help("leave `--slot` out, or write them into the file"));
     }
     let file = format!("{name}.worker");

@@ -87,7 +87,7 @@ fn answer_as(
         | Request::Login { .. }
             if agent != services.daemon.host =>
         {
-            Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
+            Err(Failure::new(Exit::Denied, "cannot act as another agent: this concerns the whole store")
                 .help("leave `--as` out"))
         }
         request => answer_host(&services.for_agent(agent, name)?, brought, request),

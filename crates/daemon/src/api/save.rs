@@ -191,7 +191,7 @@ fn includes_of(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, F
 fn expect_name(name: &str) -> Result<(), Failure> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        return Err(Failure::new(Exit::Usage, "this is no name for a worker")
+        return Err(Failure::new(Exit::Usage, "cannot use the name: it is no name for a worker")
             .help("a name has letters, digits, `_` and `-`, at most 64 of them"));
     }
     Ok(())

@@ -71,6 +71,19 @@ impl WebPages {
     /// # Errors
     /// When no port is available, or the state file cannot be read or written.
     pub fn open(&self, services: &Services, to: &str, under: HostKind) -> Result<String, Failure> {
+        self.open_site(services)?.link(under, to)
+    }
+
+    /// Opens the pages if they are not open, and returns the address of a page. It lets nobody in.
+    ///
+    /// # Errors
+    /// When no port is available, or the state file cannot be read or written.
+    pub fn address(&self, services: &Services, to: &str) -> Result<String, Failure> {
+        self.open_site(services)?.address(HostKind::Name, to)
+    }
+
+    /// Opens the pages if they are not open, or if their settings have changed.
+    fn open_site(&self, services: &Services) -> Result<Arc<Site>, Failure> {
         let mut open = self.lock();
         web_file::restrict_permissions(&self.path);
         let settings = web_settings(services)?;
@@ -108,7 +121,7 @@ impl WebPages {
             SessionAct::List => Ok(()),
             SessionAct::Revoke { number } if sessions.revoke(number) => Ok(()),
             SessionAct::Revoke { number } => {
-                Err(Failure::new(Exit::NotFound, format!("there is no session {number}"))
+                Err(Failure::new(Exit::NotFound, format!("cannot end session {number}: it is not open"))
                     .help("`almoner sessions` lists them"))
             }
             SessionAct::RevokeAll => {
@@ -311,8 +324,11 @@ impl Backend for PagesBackend {
             None => settings::read(&self.services.daemon.place.config.join(settings::FILE))?.models.default,
         };
         let Some(text) = named else {
-            return Err(Failure::new(Exit::Usage, "no model is named, and the settings name none")
-                .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
+            return Err(Failure::new(
+                Exit::Usage,
+                "cannot choose a model: none is named, and the settings name none",
+            )
+            .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
         };
         model_choice::named_on_a_page(&self.services.daemon.place, &text)
     }

@@ -35,7 +35,7 @@ pub fn check_count(definition: &Definition, spec: &StartSpec) -> Result<(), Fail
     let (count, most) = (spec.documents.len(), definition.attachments.max as usize);
     if matches!(spec.shape, StartShape::Each { .. }) {
         if count == 0 && spec.retry.is_none() {
-            return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
+            return Err(Failure::new(Exit::Usage, "cannot begin a batch: `--each` needs documents")
                 .help("name a directory or files after the worker"));
         }
         return Ok(());

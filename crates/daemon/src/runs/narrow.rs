@@ -187,7 +187,7 @@ impl NarrowTarget {
             }
         }
         if methods.is_empty() {
-            return Err(Failure::new(Exit::Invalid, "without any method nothing is left")
+            return Err(Failure::new(Exit::Invalid, "cannot narrow: without any method nothing is left")
                 .help("keep one method at least"));
         }
         Ok(methods.clone())

@@ -579,8 +579,11 @@ fn remaining_files(
 ) -> Result<Vec<DiscardedCopy>, Failure> {
     let StagedChanges { changes, .. } = staged_changes(daemon, run, only)?;
     if changes.is_empty() {
-        return Err(Failure::new(Exit::Conflict, "nothing is staged of that any more")
-            .help(format!("see `almoner diff {run}`")));
+        return Err(Failure::new(
+            Exit::Conflict,
+            "cannot find the changes: nothing is staged of that any more",
+        )
+        .help(format!("see `almoner diff {run}`")));
     }
     let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
     let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);

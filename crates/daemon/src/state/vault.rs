@@ -312,7 +312,7 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
         SecretAct::List => {}
         SecretAct::Create { key } => {
             if open.is_some() || closed.is_some() {
-                return Err(Failure::new(Exit::Conflict, "there is a vault already")
+                return Err(Failure::new(Exit::Conflict, "cannot make the vault: it is there already")
                     .help("`almoner secret rotate --key` changes how its key is protected"));
             }
             let vault = with_vault(&key, |key| keeper.site.create(key)).map_err(told)?;

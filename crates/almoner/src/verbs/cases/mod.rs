@@ -34,7 +34,7 @@ use sandbox::CaseSandbox;
 pub fn test(own: &Place, args: &TestArgs) -> ExitResult {
     let found = find_cases(&args.what)?;
     if found.is_empty() {
-        return Err(Failure::new(Exit::NotFound, "there is no case here")
+        return Err(Failure::new(Exit::NotFound, "cannot test: there is no case here")
             .help("`almoner save last as NAME` makes one of a run: NAME.worker, and NAME.case beside it"));
     }
     let room = temporary_dir("almoner-test-").map_err(|e| {

@@ -170,9 +170,11 @@ pub fn install(
         match prompt::line("install it? [y/N] ", &[])? {
             PromptInput::Line(line) if ["y", "yes"].contains(&line.to_lowercase().as_str()) => {}
             _ => {
-                return Ok(Err(
-                    Failure::new(Exit::Denied, "you did not say yes").help("nothing was installed")
-                ));
+                return Ok(Err(Failure::new(
+                    Exit::Denied,
+                    "cannot install the package: you did not say yes",
+                )
+                .help("nothing was installed")));
             }
         }
     }

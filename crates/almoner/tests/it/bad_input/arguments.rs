@@ -98,7 +98,7 @@ fn invalid_command_line_exits_with_2() {
         &desk.home.almoner(&["run", "hello.worker", "--each", "-m", "scripted:hello.json"]),
         &["--each"],
         2,
-        &["`--each` needs files"],
+        &["`--each` needs documents"],
         "name a directory or files",
     );
     desk.nothing_happened();
