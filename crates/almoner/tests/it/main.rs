@@ -49,6 +49,7 @@ mod gateway;
 mod git;
 mod givers;
 mod granted_directory;
+mod guides;
 mod handovers;
 mod holding;
 mod holes;
