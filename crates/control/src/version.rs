@@ -64,6 +64,7 @@ fn to_16(response: &mut Response) {
         Response::Secrets(view) if view.protection == Some(Protection::KeyMissing) => {
             view.protection = Some(Protection::Keyring);
         }
+        Response::Bindings(bindings) => bindings.iter_mut().for_each(|binding| binding.kind = None),
         Response::Audited(report) => report.last.retain(|event| is_in_16(&event.change)),
         _ => {}
     }

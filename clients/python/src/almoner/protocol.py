@@ -6985,6 +6985,8 @@ class _SlotBindingRequired(TypedDict):
 
 class SlotBinding(_SlotBindingRequired, total=False):
     """A slot of a run, and its content."""
+    #: The kind of slot, as in worker files. `None` if the worker file has no such slot any more.
+    kind: Optional[str]
     #: The methods about which the person did not want to be asked.
     allow: List[str]
 
