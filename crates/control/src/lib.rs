@@ -40,6 +40,7 @@ pub mod show;
 mod status;
 pub mod talk;
 pub mod threads;
+pub mod title;
 pub mod tools;
 pub mod undo_report;
 mod unknown_fields;

@@ -35,7 +35,7 @@ use super::powers::{ApprovalExtras, ExtrasPreview};
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
 use super::talk::{ChatRow, Talker};
-use super::threads::ThreadPage;
+use super::threads::{Line, ThreadPage};
 use super::tools::ToolTable;
 use super::undo_report::{Diff, Part, UndoReport};
 use super::view::{
@@ -331,6 +331,11 @@ pub enum Request {
         /// The message of the approval.
         message: MessageNumber,
     },
+    /// Notes that the user has an approval before them in full.
+    OpenCard {
+        /// The message of the approval.
+        message: MessageNumber,
+    },
     /// The origin of an object.
     Why {
         /// A run, a step, a message number, a file or a slot.
@@ -508,7 +513,7 @@ pub enum Response {
     /// Steps of a journal.
     Journal(Vec<Step>),
     /// Messages of a mailbox, one by one.
-    Mailbox(Vec<MailboxEntry>),
+    Mailbox(Vec<Line>),
     /// A mailbox in threads.
     Threads(Box<ThreadPage>),
     /// The messages that answer a message, oldest first.
@@ -520,6 +525,11 @@ pub enum Response {
     },
     /// An approval.
     Card(Box<Card>),
+    /// Whether an approval had been shown to the user in full before.
+    CardOpening {
+        /// Whether it had.
+        before: bool,
+    },
     /// A preview of a user's additions to a worker.
     ExtrasPreview(Box<ExtrasPreview>),
     /// Names in a directory.

@@ -6,6 +6,8 @@ use kernel::{MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use crate::title::Title;
+
 /// The status of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -40,6 +42,12 @@ pub struct Line {
     /// The call that the message asks about. If there are several, it is the first that waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<AskedCall>,
+    /// The title of the message: who wants to do what to what. A dismissed message has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Title>,
+    /// The worst danger of an open approval, as far as the sources of its arguments show one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub danger: Option<Title>,
 }
 
 /// A call that an approval asks about.

@@ -80,7 +80,7 @@ fn understood_by_16(request: &Request) -> bool {
     match request {
         Request::Run(start) => start.key.is_none(),
         Request::Backup { with_key, .. } => !with_key,
-        Request::Replace { .. } => false,
+        Request::Replace { .. } | Request::OpenCard { .. } => false,
         _ => true,
     }
 }

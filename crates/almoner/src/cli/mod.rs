@@ -400,15 +400,25 @@ impl ChatArgs {
 pub struct InboxArgs {
     /// Show this message, or the questions of a batch: `12-61`
     pub message: Option<String>,
-    /// Show also answered messages and commands, and all lines of one
+    /// Show also answered messages and commands
     #[arg(long)]
     pub all: bool,
+    /// Show all of one message: also sources, reasons and long texts
+    #[arg(long, requires = "message")]
+    pub full: bool,
     /// Go on, and show each message as it comes
     #[arg(long, conflicts_with = "message")]
     pub follow: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+impl InboxArgs {
+    /// Returns whether one message is shown in full. Earlier releases took `--all` for it.
+    pub fn is_whole(&self) -> bool {
+        self.full || self.all
+    }
 }
 
 /// `almoner approve`.

@@ -8,6 +8,7 @@ use crate::session::earlier_answer::AnswerKind;
 use crate::ui::output;
 use control::protocol::Request;
 use control::show::card::Card;
+use control::show::danger;
 
 /// Prints the prompt under a card, with the answers that the user can type.
 pub fn how_to_answer(card: &Card) {
@@ -21,7 +22,11 @@ pub fn how_to_answer(card: &Card) {
                 0 | 1 => String::new(),
                 _ => format!("`approve {number} 1,3` (or `1-3`), "),
             };
-            format!("Type `approve {number}`, {some}`deny {number} REASON`, or `later`: ")
+            let plain = match danger::unticked(card).is_empty() {
+                true => format!("`approve {number}`, "),
+                false => String::new(),
+            };
+            format!("Type {plain}{some}`deny {number} REASON`, or `later`: ")
         }
     });
 }

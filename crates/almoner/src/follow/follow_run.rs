@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use kernel::command::Reply;
 use kernel::event::{Change, Event};
+use kernel::message::Body;
 use kernel::run::{Entry, Run, Shape, State, Trouble};
 use kernel::{MessageNumber, RunNumber};
 use passable::{Quoting, Untrusted};
 use serde_json::json;
 
 use super::answer_lines::{self, how_to_answer};
+use super::approval_gate;
 use super::ask_mode::AskMode;
 use super::conversation::{Conversation, UserTurn};
 use super::list_input;
@@ -561,7 +563,8 @@ impl RunFollower<'_> {
             }
             AskMode::Wait => {
                 let card = questions::card(self.acting, number)?;
-                self.write_lines(&card.render(output::columns()));
+                let shown = questions::shown_card(self.acting, &card, output::columns(), false)?;
+                self.write_lines(&shown);
                 let command = |answer: &str| self.acting.command(answer);
                 let answer = match card.in_doubt {
                     true => {
@@ -609,12 +612,14 @@ impl RunFollower<'_> {
                 return Ok(());
             }
             if let Some(asks) = list_input::batch_of(self.acting, number)? {
+                message_list::open_all(self.acting, &asks)?;
                 self.write_lines(&message_list::render(self.acting, &asks, output::columns())?);
                 list_input::how_to_answer(&asks, number);
                 return Ok(());
             }
             let card = questions::card(self.acting, number)?;
-            self.write_lines(&card.render(output::columns()));
+            let shown = questions::shown_card(self.acting, &card, output::columns(), false)?;
+            self.write_lines(&shown);
             how_to_answer(&card);
         }
         Ok(())
@@ -664,7 +669,15 @@ impl RunFollower<'_> {
         }
         match answer_lines::parse_card_input(line) {
             Some(answer_lines::CardInput::Postpone) => return Ok(Some(self.needs_you())),
-            Some(answer_lines::CardInput::Answer(request)) => {
+            Some(answer_lines::CardInput::Answer(mut request)) => {
+                let unnamed = match self.check_approval(&mut request) {
+                    Ok(unnamed) => unnamed,
+                    Err(failure) => {
+                        output::failure(&failure);
+                        self.prompt_again(number)?;
+                        return Ok(None);
+                    }
+                };
                 let (kind, entries) = answer_lines::kind_of(&request);
                 let told = match self.acting.ask(request) {
                     Ok(Response::Reply(Reply::AlreadyAnswered { .. } | Reply::AlreadySettled)) => {
@@ -673,7 +686,10 @@ impl RunFollower<'_> {
                     response => response.map(|response| replies::describe(&response)),
                 };
                 match told {
-                    Ok(text) => output::note(&text),
+                    Ok(text) => {
+                        output::note(&text);
+                        approval_gate::note_unnamed(number, &unnamed);
+                    }
                     Err(failure) => output::failure(&failure),
                 }
                 // If entries are still open, the same card is asked about again.
@@ -689,6 +705,28 @@ impl RunFollower<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Shows a card in full before a yes to it, if it was not shown in full before, and fills in the entries that the yes
+    /// covers. Returns the entries that it leaves open because they need care.
+    ///
+    /// # Errors
+    /// When the card was not open in full, or all of its calls must be named.
+    fn check_approval(&mut self, request: &mut Request) -> Result<Vec<usize>, Failure> {
+        let Request::Approve { message, entries, .. } = request else { return Ok(vec![]) };
+        let view = self.acting.message(*message)?;
+        if !matches!(view.letter.body(), Some(Body::Approval { .. })) {
+            return Ok(vec![]);
+        }
+        let card = questions::card(self.acting, *message)?;
+        if card.is_open() && !questions::open_card(self.acting, *message)? {
+            self.write_lines(&card.render_whole(output::columns()));
+            let what = format!("cannot approve message {message}: it was never opened in full until now");
+            return Err(Failure::new(Exit::NeedsYou, what).help("type the same line once more"));
+        }
+        let covered = approval_gate::covered_entries(&card, entries.take())?;
+        *entries = covered.entries;
+        Ok(covered.unnamed)
     }
 
     /// Returns the failure for a daemon that goes down whenever it continues the run.

@@ -49,7 +49,8 @@ pub fn answer(acting: &Session<'_>, line: &str) -> Option<bool> {
     })
 }
 
-fn parse(line: &str) -> Option<(MessageList, Option<Untrusted>)> {
+/// Reads `approve LIST` or `deny LIST [REASON]`: the list, and the reason of a no.
+pub(super) fn parse(line: &str) -> Option<(MessageList, Option<Untrusted>)> {
     // The card prints the whole command, and people copy it.
     let mut words = line.split_whitespace().skip_while(|word| *word == "almoner");
     let (verb, list) = (words.next()?, MessageList::parse(words.next()?)?);

@@ -1,6 +1,7 @@
 //! The following of a run: its progress, its questions, and the user's answers.
 
 pub mod answer_lines;
+pub mod approval_gate;
 pub mod ask_mode;
 pub mod conversation;
 pub mod entry_list;

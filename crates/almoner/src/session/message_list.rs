@@ -147,6 +147,18 @@ pub fn cards(acting: &Session<'_>, asks: &BatchAsks) -> Result<Vec<Card>, Failur
     asks.asks.iter().map(|ask| questions::card(acting, ask.message)).collect()
 }
 
+/// Notes that the user has the approvals of a batch before them in full. Returns whether all had been so before.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn open_all(acting: &Session<'_>, asks: &BatchAsks) -> Result<bool, Failure> {
+    let mut before = true;
+    for ask in &asks.asks {
+        before &= questions::open_card(acting, ask.message)?;
+    }
+    Ok(before)
+}
+
 /// Returns the approvals of a batch as one card.
 ///
 /// # Errors

@@ -10,7 +10,6 @@ use std::cell::RefCell;
 
 use kernel::command::{MailAct, Reply, UserCommand};
 use kernel::id::BadId;
-use kernel::query::MailboxEntry;
 use kernel::{FormulaId, MessageNumber, NamePath};
 use passable::{Untrusted, visible_line};
 
@@ -23,6 +22,7 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{AgentAct, Document, Look, Request, Response};
 use control::show::object_view;
+use control::threads::Line;
 use control::view::{MessageView, ObjectView, PromiseState};
 
 /// The session of one command. All its requests go over one connection, which the first of them opens.
@@ -147,10 +147,10 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When the daemon cannot be reached.
-    pub fn mailbox(&self, open: bool) -> Result<Vec<MailboxEntry>, Failure> {
-        let mut letters: Vec<MailboxEntry> = Vec::new();
+    pub fn mailbox(&self, open: bool) -> Result<Vec<Line>, Failure> {
+        let mut letters: Vec<Line> = Vec::new();
         loop {
-            let page = PageBounds::after(letters.last().map(|last| last.number));
+            let page = PageBounds::after(letters.last().map(|last| last.letter.number));
             let filter = MessageFilter::Mailbox { open, order: Order::OldestFirst };
             match self.ask(Request::Messages { filter, page })? {
                 Response::Mailbox(page) if page.is_empty() => return Ok(letters),

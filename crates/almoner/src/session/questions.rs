@@ -103,6 +103,34 @@ pub fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Ste
     Ok(all)
 }
 
+/// Notes that the user has a card before them in full. Returns whether it had been so before.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn open_card(acting: &Session<'_>, message: MessageNumber) -> Result<bool, Failure> {
+    match acting.ask(Request::OpenCard { message })? {
+        Response::CardOpening { before } => Ok(before),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Returns a card as text for the user, in full or in short, and notes if it shows every byte of the calls.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn shown_card(
+    acting: &Session<'_>,
+    card: &Card,
+    columns: usize,
+    is_whole: bool,
+) -> Result<String, Failure> {
+    let is_complete = is_whole || !card.is_folded(columns);
+    if is_complete && card.is_open() {
+        open_card(acting, card.number)?;
+    }
+    Ok(if is_whole { card.render_whole(columns) } else { card.render(columns) })
+}
+
 /// Returns the card of an approval.
 ///
 /// # Errors

@@ -12,12 +12,14 @@ use passable::Untrusted;
 use super::inbox;
 use crate::cli;
 use crate::cli::{ApproveArgs, DenyArgs, OutcomeArgs, YesOrNo};
+use crate::follow::approval_gate::{self, CoveredEntries};
 use crate::follow::entry_list;
 use crate::session;
 use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::earlier_answer::{AnswerKind, print_answer};
 use crate::session::message_list::{self, MessageList};
+use crate::session::questions;
 use crate::session::replies;
 use crate::ui::output;
 use control::exit::{Exit, ExitResult, Failure};
@@ -43,7 +45,15 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
     }
     let number = resolve_message(acting, args.message.as_deref(), "approve")?;
     let view = message(acting, number)?;
-    let (only, names) = split_entries(&args.only, &args.names, false)?;
+    let (named, names) = split_entries(&args.only, &args.names, false)?;
+    let CoveredEntries { entries: only, unnamed } = match view.letter.body() {
+        Some(Body::Approval { .. }) => {
+            let card = questions::card(acting, number)?;
+            let named = approval_gate::show_unopened(acting, &card, named)?;
+            approval_gate::covered_entries(&card, named)?
+        }
+        _ => CoveredEntries { entries: named, unnamed: vec![] },
+    };
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. } | Body::MailQuota { .. }) => {
             let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
@@ -99,7 +109,9 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
         _ => return Err(not_an_approval(&view, acting)?),
     };
     let response = acting.ask(request)?;
-    print_answer(acting, number, AnswerKind::Approve, only.as_deref(), &response, args.json.json)
+    let exit = print_answer(acting, number, AnswerKind::Approve, only.as_deref(), &response, args.json.json)?;
+    approval_gate::note_unnamed(number, &unnamed);
+    Ok(exit)
 }
 
 /// Runs `almoner deny`. It denies the proposals of an approval, or rejects any other message that asks.
@@ -158,6 +170,9 @@ fn answer_list(
             .help("name one message, or leave the option out"));
     }
     let found = list.find(acting)?;
+    if denied.is_none() {
+        approval_gate::show_unopened_list(acting, list, &found)?;
+    }
     let approvals = message_list::seen(acting, &found)?;
     let text = Untrusted::new(command_line());
     let response = acting.ask(Request::AnswerAll { text, approvals, denied })?;
@@ -251,7 +266,8 @@ fn message(acting: &Session<'_>, number: MessageNumber) -> Result<MessageView, F
 
 /// Returns advice that names the messages which wait for an answer.
 fn waiting_help(acting: &Session<'_>) -> Result<String, Failure> {
-    let numbers: Vec<String> = acting.mailbox(true)?.iter().map(|letter| letter.number.to_string()).collect();
+    let numbers: Vec<String> =
+        acting.mailbox(true)?.iter().map(|line| line.letter.number.to_string()).collect();
     Ok(match numbers.as_slice() {
         [] => format!("nothing waits for you; {} shows what was answered", acting.command("inbox --all")),
         [one] => format!("message {one} waits for you: {}", acting.command(&format!("inbox {one}"))),
@@ -273,7 +289,7 @@ fn resolve_message(acting: &Session<'_>, named: Option<&str>, verb: &str) -> Res
     if let Some(text) = named {
         return session::parse_message_number(text);
     }
-    let numbers: Vec<MessageNumber> = acting.mailbox(true)?.iter().map(|l| l.number).collect();
+    let numbers: Vec<MessageNumber> = acting.mailbox(true)?.iter().map(|line| line.letter.number).collect();
     let Some(first) = numbers.first() else {
         return Err(Failure::new(Exit::NotFound, "nothing waits for you")
             .help(format!("{} shows what was answered", acting.command("inbox --all"))));

@@ -11,6 +11,7 @@ use passable::visible_line;
 use serde_json::Value as Json;
 
 use crate::cli::InboxArgs;
+use crate::follow::entry_list;
 use crate::session;
 use crate::session::Session;
 use crate::session::message_list::{self, MessageList};
@@ -21,7 +22,11 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Request, Response, StalledRun};
 use control::show::batch_card::BatchAsks;
-use control::show::{message_view, outcome};
+use control::show::card::Card;
+use control::show::{call_words, danger, headline, message_view, outcome};
+use control::threads::Line;
+use control::title::Title;
+use control::view::MessageView;
 
 /// The interval at which a follower polls, because the mail of an agent causes no events for others.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -38,7 +43,9 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
         return show_list(acting, &list, args.json.json);
     }
     if let Some(text) = &args.message {
-        let shown = render_message(acting, session::parse_message_number(text)?, args.all)?;
+        // JSON leaves nothing out.
+        let is_whole = args.is_whole() || args.json.json;
+        let shown = render_message(acting, session::parse_message_number(text)?, is_whole)?;
         if args.json.json {
             output::json(&shown.json)?;
         } else {
@@ -72,6 +79,7 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
 /// Shows approvals of a batch as one card.
 fn show_list(acting: &Session<'_>, list: &MessageList, json: bool) -> ExitResult {
     for asks in list.find(acting)? {
+        message_list::open_all(acting, &asks)?;
         if json {
             output::json(&message_list::cards(acting, &asks)?)?;
         } else {
@@ -82,9 +90,9 @@ fn show_list(acting: &Session<'_>, list: &MessageList, json: bool) -> ExitResult
 }
 
 /// Returns a line for each message. The approvals of a batch share a line, at the place of the first of them.
-fn lines(acting: &Session<'_>, letters: &[MailboxEntry]) -> Result<String, Failure> {
-    let is_approval = |letter: &&MailboxEntry| {
-        letter.mail.needs_you && matches!(letter.body(), Some(Body::Approval { .. }))
+fn lines(acting: &Session<'_>, letters: &[Line]) -> Result<String, Failure> {
+    let is_approval = |line: &&Line| {
+        line.letter.mail.needs_you && matches!(line.letter.body(), Some(Body::Approval { .. }))
     };
     let batches = match letters.iter().filter(is_approval).count() {
         0 | 1 => vec![],
@@ -95,7 +103,8 @@ fn lines(acting: &Session<'_>, letters: &[MailboxEntry]) -> Result<String, Failu
     let mut out = String::new();
     let mut shown = BTreeSet::new();
     let mut floods = floods(letters);
-    for letter in letters {
+    for line in letters {
+        let letter = &line.letter;
         let sender = letter.mail.envelope.from;
         if let Some(flood) = floods.get_mut(&sender).filter(|flood| flood.has(letter)) {
             if !std::mem::replace(&mut flood.is_shown, true) {
@@ -107,7 +116,7 @@ fn lines(acting: &Session<'_>, letters: &[MailboxEntry]) -> Result<String, Failu
             asks.asks.len() > 1 && asks.asks.iter().any(|ask| ask.message == letter.number)
         };
         match batches.iter().find(has) {
-            None => out += &line(letter),
+            None => out += &row(line),
             Some(asks) if shown.insert(asks.batch) => out += &batch_line(asks),
             Some(_) => {}
         }
@@ -135,9 +144,9 @@ impl Flood {
 }
 
 /// Returns the older messages of each sender with more than [`MAX_LISTED_OF_SENDER`] messages.
-fn floods(letters: &[MailboxEntry]) -> BTreeMap<Number, Flood> {
+fn floods(letters: &[Line]) -> BTreeMap<Number, Flood> {
     let mut floods: BTreeMap<Number, Flood> = BTreeMap::new();
-    for letter in letters.iter().filter(|letter| is_of_agent(letter)) {
+    for letter in letters.iter().map(|line| &line.letter).filter(|letter| is_of_agent(letter)) {
         floods.entry(letter.mail.envelope.from).or_default().messages.push(letter.number);
     }
     floods.retain(|_, flood| {
@@ -181,7 +190,7 @@ fn stalled(acting: &Session<'_>) -> Vec<StalledRun> {
 
 /// Shows the present messages, then each new message when it arrives. Ends when the reader closes standard output, or
 /// the daemon goes.
-fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<MailboxEntry>) -> ExitResult {
+fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<Line>) -> ExitResult {
     let filter = MessageFilter::Mailbox { open: !args.all, order: Order::OldestFirst };
     let ask = |page| match acting.ask(Request::Messages { filter: filter.clone(), page })? {
         Response::Mailbox(letters) => Ok(letters),
@@ -190,13 +199,13 @@ fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<MailboxEntry>
     // The number of the last message shown. The filter may leave out other messages.
     let mut last = None;
     loop {
-        for letter in &letters {
+        for line in &letters {
             if args.json.json {
-                output::json(letter)?;
+                output::json(line)?;
             } else {
-                output::result(&line(letter))?;
+                output::result(&row(line))?;
             }
-            last = last.max(Some(letter.number));
+            last = last.max(Some(line.letter.number));
         }
         std::thread::sleep(POLL_INTERVAL);
         letters = ask(PageBounds::after(last))?;
@@ -231,43 +240,83 @@ pub fn render_message(
         let card = questions::card(acting, number)?;
         let (one, other) = match card.in_doubt {
             true => (format!("outcome {number} yes"), format!("outcome {number} no")),
-            false => (format!("approve {number}"), format!("deny {number} -r WHY")),
+            false => {
+                // Careful calls are named, so that a plain yes never covers them unseen.
+                let unticked = danger::unticked(&card);
+                let named = match unticked.is_empty() {
+                    true => String::new(),
+                    false => format!(" {}", entry_list::typed(&open_entries(&card))),
+                };
+                (format!("approve {number}{named}"), format!("deny {number} -r WHY"))
+            }
         };
         let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));
         return Ok(RenderedMessage {
-            text: match is_whole {
-                true => card.render_whole(output::columns()),
-                false => card.render(output::columns()),
-            },
-            json: json(serde_json::to_value(&card))?,
+            text: questions::shown_card(acting, &card, output::columns(), is_whole)?,
+            json: json(card_json(&card))?,
             next,
         });
     }
     Ok(RenderedMessage {
         text: message_view::render(&view, output::columns()),
         next: message_view::next_commands(&view, acting.agent),
-        json: json(serde_json::to_value(&view))?,
+        json: json(message_json(&view))?,
     })
 }
 
-fn line(letter: &MailboxEntry) -> String {
-    let mut out = String::new();
+fn open_entries(card: &Card) -> Vec<usize> {
+    let open = card.entries.iter().enumerate().filter(|(_, entry)| entry.answer.is_none());
+    open.map(|(at, _)| at).collect()
+}
+
+/// Returns a card as JSON, with the sentences that people read.
+fn card_json(card: &Card) -> serde_json::Result<Json> {
+    let mut json = serde_json::to_value(card)?;
+    let dangers: Vec<Title> = danger::of_card(card).into_iter().map(Title::from).collect();
+    json["title"] = serde_json::to_value(Title::from(headline::of_card(card)))?;
+    json["dangers"] = serde_json::to_value(dangers)?;
+    for (at, entry) in card.entries.iter().enumerate() {
+        json["entries"][at]["words"] = serde_json::to_value(Title::from(call_words::of_entry(entry)))?;
+        json["entries"][at]["is_careful"] = danger::is_careful(entry).into();
+    }
+    Ok(json)
+}
+
+/// Returns a message as JSON, with its title.
+fn message_json(view: &MessageView) -> serde_json::Result<Json> {
+    let mut json = serde_json::to_value(view)?;
+    json["title"] = serde_json::to_value(Title::from(headline::of_message(view)))?;
+    Ok(json)
+}
+
+/// Returns a message as a row of the list: its title, if it asks for something, and otherwise the beginning of its text.
+fn row(line: &Line) -> String {
+    let letter = &line.letter;
     let mark = if letter.mail.needs_you { "●" } else { " " };
-    let _ = write!(out, "{mark} {:>4}  {:<12} ", letter.number, visible_line(&letter.mail.envelope.kind));
-    match letter.body() {
-        Some(Body::Approval { run, entries }) => {
-            let open = entries.len().saturating_sub(letter.mail.answers.len());
-            let _ = writeln!(out, "{run} asks about {} ({open} open)", entries.len());
+    let kind = visible_line(&letter.mail.envelope.kind);
+    let mut out = format!("{mark} {:>4}  {kind:<12} ", letter.number);
+    let asks = letter.body().is_some_and(|body| {
+        !matches!(body, Body::Package { .. } | Body::Value { .. } | Body::Command { .. })
+    });
+    match (&line.title, letter.body()) {
+        (Some(title), Some(body)) if asks => {
+            out += &visible_line(title.text.raw());
+            let answered = letter.mail.answers.len();
+            if let (true, Body::Approval { entries, .. }) = (letter.mail.needs_you && answered > 0, body) {
+                let _ = write!(out, " ({answered} of {} answered)", entries.len());
+            }
+            if let Some(danger) = &line.danger {
+                let _ = write!(out, "\n        ▲ {}", visible_line(danger.text.raw()));
+            }
         }
-        Some(other) => {
+        (_, Some(body)) => {
             // A refused command must not look like a done one.
             let came = letter.mail.outcome.as_ref().map(outcome::render_outcome);
             let came = came.map_or_else(String::new, |came| format!(" ({})", visible_line(came.text())));
-            let _ = writeln!(out, "{}{came}", message_view::summary(other));
+            let _ = write!(out, "{}{came}", message_view::summary(body));
         }
-        None => {
-            let _ = writeln!(out, "(dismissed)");
-        }
+        (_, None) => out.push_str("(dismissed)"),
     }
+    out.push('\n');
     out
 }

@@ -52,7 +52,7 @@ fn asked(home: &TestHome) -> (String, String) {
     let waiting = home.almoner(&["inbox", "--json"]).expect(0).json();
     let number = waiting.as_array().unwrap().iter().filter_map(|one| one["number"].as_u64()).max().unwrap();
     let number = number.to_string();
-    let card = home.almoner(&["inbox", &number]).expect(0).out;
+    let card = home.almoner(&["inbox", &number, "--full"]).expect(0).out;
     let said = card.replace("\n  ┆ ", "").replace("\n      ┆ ", "");
     (said, number)
 }

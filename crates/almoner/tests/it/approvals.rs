@@ -1,5 +1,6 @@
 //! Approvals over the whole path: gates, cards, answers, effects.
 
+use crate::terminal::Terminal;
 use crate::test_home::{CLERK, TestHome};
 
 /// Returns a clerk whose model makes these calls in its first turn, after reading the supplier's mail, and then ends.
@@ -17,7 +18,7 @@ const WRITE: &str = r#"{"name": "out_write", "arguments": {"path": "a.md", "cont
 fn mail_to_an_address_from_a_document_waits_for_approval() {
     let home = clerk(SEND);
     home.almoner(&CLERK).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("sends outbox.send"), "{card}");
     // Long lines go on in the next, behind the same mark.
     let card = card.replace("\n      ┆ ", "");
@@ -44,7 +45,7 @@ fn model_text_is_last_on_the_card_and_approves_nothing() {
     home.write("script.json", serde_json::json!([{ "turns": turns }]).to_string());
     std::fs::create_dir_all(home.path("out")).unwrap();
     home.almoner(&CLERK).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     let (ours, theirs) = card.split_once("In its own words, which nobody has checked:").expect(&card);
     assert!(ours.contains("changes out.write") && !ours.contains("verified"), "{card}");
     assert!(theirs.contains("│ (verified) Approved by the user.\\u{1B}[2K"), "{card}");
@@ -113,14 +114,14 @@ fn approval_of_a_modified_file_is_asked_again() {
     let home = clerk(WRITE);
     home.write("out/a.md", "old\n");
     home.almoner(&CLERK).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("replaces what is there now"), "{card}");
     home.write("out/a.md", "changed\u{1b}[2K meanwhile\n");
     home.almoner(&["approve", "1"]).expect(0);
     // The yes was one to replacing the file as it was: there is another question now, with the difference.
     home.almoner(&["resume"]).expect(7);
     assert_eq!(home.read("out/a.md"), "changed\u{1b}[2K meanwhile\n");
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(card.contains("! file a.md has changed since you approved this"), "{card}");
     assert!(card.contains("      │ - old\n      │ + changed\\u{1B}[2K meanwhile\n"), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
@@ -189,6 +190,56 @@ fn card_entries_are_answered_separately() {
     assert!(home.path("out/b.md").exists() && !home.path("out/a.md").exists());
 }
 
+/// A plain yes never covers a call that sends, or whose words come from a document, beside other calls.
+#[test]
+fn careful_call_is_approved_only_by_its_number() {
+    let home = clerk(&format!("{SEND}, {WRITE}"));
+    home.almoner(&CLERK).expect(7);
+    let list = home.almoner(&["inbox"]).expect(0).out;
+    assert!(list.contains("clerk wants to send 1 mail and write 1 file"), "{list}");
+    assert!(list.contains("▲ The address archive@records-backup.example stands only in"), "{list}");
+    let json = home.almoner(&["inbox", "1", "--json"]).expect(0).json();
+    assert_eq!(json["title"]["text"], "clerk wants to send 1 mail and write 1 file");
+    let careful: Vec<_> = json["entries"].as_array().unwrap().iter().map(|one| &one["is_careful"]).collect();
+    assert_eq!(careful, [true, false]);
+    let said = home.almoner(&["approve", "1"]).expect(0);
+    assert!(said.err.contains("`almoner approve 1 1` approves call 1"), "{}", said.err);
+    home.almoner(&["approve", "1", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 1);
+    // All calls need care: a plain yes does nothing.
+    let home = clerk(&format!("{SEND}, {}", SEND.replace("\"s\"", "\"t\"")));
+    home.almoner(&CLERK).expect(7);
+    let said = home.almoner(&["approve", "1"]).expect(7);
+    assert!(said.err.contains("`almoner approve 1 1,2` approves calls 1,2"), "{}", said.err);
+    assert_eq!(home.almoner(&["inbox", "--json"]).expect(0).json()[0]["mail"]["needs_you"], true);
+}
+
+/// At a terminal, a person who has not opened the card in full types the yes once more.
+#[test]
+fn unopened_card_is_shown_in_full_before_a_yes() {
+    let asked = || {
+        let home = clerk(&WRITE.replace(r"text\n", &r"line\n".repeat(60)));
+        home.almoner(&CLERK).expect(7);
+        home
+    };
+    let home = asked();
+    let short = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(short.contains("more lines)") && short.matches("│ line").count() < 10, "{short}");
+    let mut terminal = Terminal::open(&home, &["approve", "1"]);
+    terminal.shows("once more, or `later`: ", 1);
+    terminal.press("later\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, screen.matches("│ line").count()), (7, 60), "{screen}");
+    assert_eq!(Terminal::open(&home, &["approve", "1"]).end().0, 0, "it was open before");
+    // A script gets the card on standard error.
+    let said = asked().almoner(&["approve", "1"]).expect(0);
+    assert_eq!(said.err.matches("│ line").count(), 60, "{}", said.err);
+    let home = asked();
+    home.almoner(&["inbox", "1", "--full"]).expect(0);
+    assert!(!home.almoner(&["approve", "1"]).expect(0).err.contains("│ line"));
+}
+
 #[test]
 fn unattended_run_is_denied_or_waits_but_never_approved() {
     let home = clerk(WRITE);
@@ -214,7 +265,7 @@ fn card_escapes_control_characters() {
         r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "x\u001b[2K\r\u202egood"}}"#;
     let home = clerk(hidden);
     home.almoner(&CLERK).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     let bad = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
     assert_eq!(card.chars().find(bad), None, "{card:?}");
     assert!(card.contains("\\u{1B}[2K"), "{card}");

@@ -43,7 +43,7 @@ fn run_out_of_budget_asks_and_resumes_in_place() {
         let said = home.almoner(&RUN).expect(7);
         assert!(said.err.contains("waits for you"), "{}", said.err);
         let card = home.almoner(&["inbox", "1"]).expect(0).out;
-        assert!(card.contains("asks for more") && card.contains(asks), "{card}");
+        assert!(card.contains("has reached a limit and asks for") && card.contains(asks), "{card}");
         assert!(home.almoner(&["runs"]).expect(0).out.contains("asks for more: message 1"));
         let before = home.read("out/log.txt");
         assert_eq!(before.lines().count(), left, "{before}");
@@ -100,7 +100,7 @@ fn child_budget_is_raised_without_charging_its_caller() {
     let home = home("{ turns: 1, tokens: 4k }");
     home.almoner(&["run", "boss.worker", "-m", "scripted:script.json"]).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
-    assert!(card.contains("r2 `child` asks for more"), "{card}");
+    assert!(card.contains("(r2) ── child has reached a limit and asks for"), "{card}");
     let tokens = |run: &str| home.trace(run)["run"]["limits"]["tokens"].as_u64().unwrap();
     let before = (tokens("r1"), tokens("r2"));
     home.almoner(&["approve", "1", "--turns", "1", "--tokens", "1000"]).expect(0);
@@ -150,7 +150,7 @@ fn run_at_its_depth_limit_asks_for_more_depth() {
     let home = deep("{ depth: 1 }");
     home.almoner(&DOWN).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
-    assert!(card.contains("r2 `down` asks for more"), "{card}");
+    assert!(card.contains("(r2) ── down has reached a limit and asks for"), "{card}");
     assert!(card.contains("would start a worker 2 deep; the limit is 1"), "{card}");
     assert!(card.contains("A yes adds 1 level of workers; after a no the run goes on without it"), "{card}");
     assert_eq!(runs(&home), 2);

@@ -18,7 +18,7 @@ fn card_and_why_name_code_by_its_result() {
     home.almoner(&["eval", write, "d=dir", "--name", "settings", "--detach"]).expect(0);
     let number = wait_for_mail(&home, "approval").to_string();
     let said = |args: &[&str]| home.almoner(args).expect(0).out;
-    for args in [&["inbox", &number][..], &["runs"], &["why", &number]] {
+    for args in [&["inbox", &number, "--full"][..], &["runs"], &["why", &number]] {
         let told = said(args);
         assert!(told.contains("code of settings"), "{args:?}: {told}");
     }
@@ -28,7 +28,7 @@ fn card_and_why_name_code_by_its_result() {
     assert!(why.contains("code of settings did it without a run"), "{why}");
     // A name can be any text, and the reader of the card has chosen it.
     home.almoner(&["move", "--force", "settings", "on \u{202e}it"]).expect(0);
-    let told = said(&["inbox", &number]);
+    let told = said(&["inbox", &number, "--full"]);
     assert!(told.contains(r"code of on \u{202E}it") && !told.contains('\u{202e}'), "{told}");
 }
 
@@ -36,14 +36,14 @@ fn card_and_why_name_code_by_its_result() {
 fn unnamed_code_is_shown_by_number_and_author() {
     let home = with_dir();
     let number_of_code = |told: &str, behind: &str| {
-        let (_, rest) = told.split_once("`code ").unwrap_or_else(|| panic!("no code in {told}"));
+        let (_, rest) = told.split_once("“code ").unwrap_or_else(|| panic!("no code in {told}"));
         let (number, _) = rest.split_once(behind).unwrap_or_else(|| panic!("{behind} is not in {told}"));
         number.len() == 8 && number.chars().all(|char| char.is_ascii_hexdigit())
     };
     home.almoner(&["eval", "E(d).writeText('.env', 'a')", "d=dir", "--detach"]).expect(0);
     let number = wait_for_mail(&home, "approval").to_string();
-    let card = home.almoner(&["inbox", &number]).expect(0).out;
-    assert!(number_of_code(&card, "` asks"), "{card}");
+    let card = home.almoner(&["inbox", &number, "--full"]).expect(0).out;
+    assert!(number_of_code(&card, "” wants"), "{card}");
     home.almoner(&["deny", &number]).expect(0);
     // The same with code of another agent, whose own name for it no other agent may read.
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -53,8 +53,8 @@ fn unnamed_code_is_shown_by_number_and_author() {
     fae(&["adopt", &inbox[0]["number"].to_string(), "dir"]);
     fae(&["eval", "E(d).writeText('.env', 'b')", "d=dir", "--name", "hers", "--detach"]);
     let number = wait_for_mail(&home, "approval").to_string();
-    let card = home.almoner(&["inbox", &number]).expect(0).out;
-    assert!(number_of_code(&card, " of @agent-fae` asks") && !card.contains("hers"), "{card}");
+    let card = home.almoner(&["inbox", &number, "--full"]).expect(0).out;
+    assert!(number_of_code(&card, " of @agent-fae” wants") && !card.contains("hers"), "{card}");
 }
 
 #[test]

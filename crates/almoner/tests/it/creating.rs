@@ -61,7 +61,7 @@ fn append(slot: &str) -> Json {
 
 /// Returns a card as it is written, with long lines put together.
 fn card(home: &TestHome, number: &str) -> String {
-    home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
+    home.almoner(&["inbox", number, "--full"]).expect(0).out.replace("\n      ┆ ", "")
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn card_shows_the_edit_and_a_modified_file_is_asked_again() {
     let turns = json!([calls(&[("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" }))]), done()]);
     let home = home(turns.clone());
     run(&home, "out:rw", &[]).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("- one two") && card.contains("+ one 2"), "{card}");
     assert_eq!(home.read("out/a.md"), "one two\n");
     home.almoner(&["approve", "1"]).expect(0);
@@ -184,7 +184,7 @@ fn card_shows_the_edit_and_a_modified_file_is_asked_again() {
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(7);
     assert_eq!(home.read("out/a.md"), "one two three\n");
-    let again = home.almoner(&["inbox", "2"]).expect(0).out;
+    let again = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(
         again.contains("+ one 2 three") && again.contains("has changed since you approved this"),
         "{again}"
@@ -241,12 +241,18 @@ fn second_approved_edit_of_a_file_asks_again_with_the_first_made() {
     let home = home(json!([calls(&[edit("one", "1"), other, edit("two", "2")]), done()]));
     run(&home, "out:rw", &[]).expect(7);
     // All three ask together.
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
-    assert!(card.contains("3 entries") && card.contains("+ one 2") && card.contains("+ B"), "{card}");
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
+    assert!(
+        card.contains("wants to change 3 files") && card.contains("+ one 2") && card.contains("+ B"),
+        "{card}"
+    );
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
-    assert!(card.contains("1 entry") && card.contains("- 1 two") && card.contains("+ 1 2"), "{card}");
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
+    assert!(
+        card.contains("wants to change “") && card.contains("- 1 two") && card.contains("+ 1 2"),
+        "{card}"
+    );
     home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
     assert!(files(&home).starts_with(r#"a.md="1 2\n" b.md="B\n""#), "{}", files(&home));
@@ -263,7 +269,7 @@ fn search_skips_secret_files_and_moving_one_asks() {
     run(&home, "out:rw", &ALLOWED).expect(7);
     let found = completions(&home)[0].to_string();
     assert!(!found.contains("PERIWINKLE") && found.contains("skipped"), "{found}");
-    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("paths/protected"));
+    assert!(home.almoner(&["inbox", "1", "--full"]).expect(0).out.contains("paths/protected"));
     assert!(home.path("out/.env").exists());
 }
 

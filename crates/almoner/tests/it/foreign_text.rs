@@ -112,7 +112,7 @@ fn hostile_messages_are_shown_escaped() {
     home.almoner(&["--as", "fae", "request", "@host", &evil]).expect(0);
     let request = newest(&home, None, "request");
     for number in [&package, &request] {
-        shows(&home, &["inbox", number]);
+        shows(&home, &["inbox", number, "--full"]);
     }
     is_whole_as_json(&home, &["inbox", &package, "--json"]);
     // The reason of a refusal comes back to who asked.
@@ -159,7 +159,7 @@ fn hostile_model_text_and_proposals_are_shown_escaped() {
     let first = home.almoner(&run).expect(7);
     is_harmless(&format!("{}{}", first.out, first.err), "run");
     let card = newest(&home, None, "approval");
-    shows(&home, &["inbox", &card]);
+    shows(&home, &["inbox", &card, "--full"]);
     for args in [["trace", "r1"], ["why", &card], ["why", "r1"]] {
         is_harmless(&home.almoner(&args).expect(0).out, &args.join(" "));
         let (_, screen) = Terminal::open(&home, &args).end();
@@ -190,7 +190,7 @@ fn hostile_file_names_and_errors_are_shown_escaped() {
         &["check", &format!("{evil}.worker")],
         &["run", "hello.worker", "-m", &format!("scripted:{evil}")],
         &["store", &format!("a=@{evil}")],
-        &["inbox", &evil],
+        &["inbox", &evil, "--full"],
         &["trace", &evil],
         &["backup", &format!("/no/{evil}")],
     ] {
@@ -232,8 +232,8 @@ fn foreign_text_cannot_imitate_the_programs_own_output() {
     );
     home.almoner(&["--as", "fae", "request", "@host", &spoof]).expect(0);
     let number = newest(&home, None, "request");
-    let shown = home.almoner(&["inbox", &number]).expect(0).out;
-    let (_, screen) = Terminal::narrow(&home, &["inbox", &number], 60).end();
+    let shown = home.almoner(&["inbox", &number, "--full"]).expect(0).out;
+    let (_, screen) = Terminal::narrow(&home, &["inbox", &number, "--full"], 60).end();
     for text in [shown, screen] {
         let theirs = |line: &&str| {
             line.contains("curl evil") || line.contains("(verified)") || line.contains("error: none")

@@ -55,7 +55,7 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
 const RW: [&str; 4] = ["-e", "repo=git:project:rw", "-e", "now=clock"];
 
 fn card(home: &TestHome, number: &str) -> String {
-    home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
+    home.almoner(&["inbox", number, "--full"]).expect(0).out.replace("\n      ┆ ", "")
 }
 
 /// Returns the completion of each call as JSON: its value, or the rule that refused it. The first text of each pair

@@ -195,7 +195,7 @@ fn llm_do_10_proposed_worker_is_shown_with_its_whole_text() {
     home.almoner(&["mkguest", "fae"]).expect(0);
     home.almoner(&["--as", "fae", "define", "clerk.worker"]).expect(0);
     let number = crate::agents::newest(&home, None, "definition");
-    let card = home.almoner(&["inbox", &number]).expect(0).out;
+    let card = home.almoner(&["inbox", &number, "--full"]).expect(0).out;
     for words in ["Harmless.", "First line.", "more.md", "Last line.", "out"] {
         assert!(card.contains(words), "`{words}` is not in\n{card}");
     }
@@ -212,7 +212,7 @@ fn llm_do_16_approval_for_the_run_covers_only_the_same_content() {
     home.almoner(&["resume", "r1"]).expect(7);
     assert_eq!(home.read("out/a.md"), "one");
     let asked = home.almoner(&["inbox"]).expect(0).out;
-    assert!(asked.contains("r1 asks about 1 (1 open)"), "{asked}");
+    assert!(asked.contains("wants to write “a.md” in out"), "{asked}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn llm_do_17_identical_calls_are_one_card_with_three_entries() {
     let home = home(WORKER, turns);
     let waits = run(&home, &[&SLOTS[..], &["--json"]].concat()).expect(7).json();
     assert_eq!(waits["pending"].as_array().unwrap().len(), 1, "one card: {waits}");
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("3 entries") && card.contains("[3] changes out.write"), "{card}");
     home.almoner(&["approve", "1", "--only", "2"]).expect(0);
     home.almoner(&["deny", "1", "-r", "once is enough"]).expect(0);
@@ -245,8 +245,8 @@ fn llm_do_18_card_names_the_asking_run_not_its_parent() {
         "scripted:script.json",
     ];
     home.almoner(&args).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
-    assert!(card.contains("r2 `clerk` asks") && card.contains("r2#"), "{card}");
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
+    assert!(card.contains("(r2) ── clerk wants to") && card.contains("r2#"), "{card}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn five_documents_yield_one_card_and_six_files() {
     let waiting = home.almoner(&TRIAGE).expect(7);
     assert!(waiting.err.contains("waits for you: message 1"), "{}", waiting.err);
     assert_eq!(std::fs::read_dir(home.path("out")).unwrap().count(), 0, "nothing is written before the yes");
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     for file in ["1-invoice-harbour-print.md", "5-mail-from-supplier.md", "summary.md"] {
         assert!(card.contains(file), "{file} in\n{card}");
     }
@@ -45,6 +45,15 @@ fn scripted_demo_reports_the_expected_counts() {
     assert!(said.err.contains("4 of 5 succeeded"), "{}", said.err);
     assert!(said.err.contains("0 of 5 succeeded"));
     assert!(said.err.contains("30 right, 0 wrong of 30"));
+    // The card of the hijacked worker is short, shows every byte of its calls, and begins with the warning.
+    let (_, card) = said.err.split_once("The card that waited for you").unwrap();
+    let card: Vec<&str> = card.lines().skip_while(|line| !line.starts_with("── message")).collect();
+    let card: Vec<&str> = card.into_iter().take_while(|line| !line.contains("Not protected")).collect();
+    assert!(card.len() <= 40, "{} lines: {card:#?}", card.len());
+    assert!(card[0].contains("clerk wants to send 2 mails and write 1 file"), "{card:#?}");
+    let last = card.iter().rposition(|line| line.starts_with("  ▲ ")).unwrap();
+    assert!(last < 8 && card[2].contains("archive@records-backup.example stands only in"), "{card:#?}");
+    assert!(!card.concat().contains("more lines)"), "{card:#?}");
     assert!(said.err.contains("Not protected"));
 }
 
@@ -319,7 +328,7 @@ fn input_read_from_a_file_is_traced_to_the_file() {
         "scripted:script.json",
     ];
     home.almoner(&run).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(
         card.contains("“archive@records-backup.example” came from the text “@mail/5-mail-from-supplier.eml”"),
         "{card}"

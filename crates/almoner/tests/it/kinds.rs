@@ -234,7 +234,7 @@ fn every_slot_kind_is_shown_on_every_surface() {
         };
         if row.is_typed() {
             // A long line goes on behind a mark.
-            let card = place.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
+            let card = place.almoner(&["inbox", "1", "--full"]).expect(0).out.replace("\n      ┆ ", "");
             says("the card", &card, &words);
             says("the page of the card", &page("/m/1"), &words);
             says("why of the card", &place.almoner(&["why", "1"]).expect(0).out, &words);

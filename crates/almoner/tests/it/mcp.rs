@@ -98,7 +98,7 @@ fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
     // The server claims that its tool only reads. The daemon does not rely on this claim and asks.
     let said = run(&home, "plain[echo]", &[]).expect(7);
     assert!(said.err.contains("approve"), "{}", said.err);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("echo") && card.contains("hello") && card.contains("plain"), "{card}");
     assert!(log(&home).is_empty());
     home.almoner(&["approve", "1"]).expect(0);
@@ -360,7 +360,7 @@ fn server_error_is_attributed_to_the_server() {
         let came = call_results(&home);
         assert!(came.contains(word) && came.contains("\"failed\":true"), "{came}");
         // The card of the later call shows that the call depends on the server's result.
-        let card = home.almoner(&["inbox", "1"]).expect(0).out;
+        let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
         assert!(card.contains(&format!("mcp:{mode}/echo")), "{card}");
     }
 }
@@ -435,11 +435,11 @@ fn data_read_elsewhere_needs_approval_to_reach_a_server() {
     // A server without a network may receive the text.
     run(&home, "plain[echo:reads]", &["-e", "mail=mail"]).expect(0);
     run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("is told “periwinkle”"), "{card}");
     // The words of the mail ask also if the call is allowed beforehand. Words of the model alone do not.
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out.replace("\n      ┆ ", "");
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(card.contains("reads, and tells the server net its arguments far.echo"), "{card}");
     assert!(card.contains("the server net is told “periwinkle”, which stands in “mail/a.txt”"), "{card}");
     let read = json!({ "name": "mail_read", "arguments": { "path": "a.txt" } });
@@ -458,14 +458,14 @@ fn reading_tool_that_tells_others_asks_unless_the_user_gave_its_words() {
     let allow = ["word=hello", "--allow", "far.echo"];
     run(&home, "plain[echo:reads]", &allow).expect(0);
     run(&home, "plain[echo:tells]", &allow).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(card.contains("reads, and tells somebody beyond the server plain its arguments"), "{card}");
     assert!(card.contains("is told “") && !card.contains("--allow"), "{card}");
     // A plain call, whose word the user gave, may be allowed beforehand.
     script(&home, &[echo("periwinkle"), echo("hello")]);
     run(&home, "plain[echo:tells]", &allow).expect(0);
     run(&home, "plain[echo:tells]", &["word=hello"]).expect(7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(card.contains("--allow far.echo"), "{card}");
 }
 
@@ -505,7 +505,7 @@ fn call_interrupted_by_a_crash_is_asked_about_not_repeated() {
     }
     let said = home.almoner(&["resume"]).expect(7);
     assert!(said.err.contains("message 2"), "{said:?}");
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(card.contains("asks whether this happened") && card.contains("echo"), "{card}");
     assert_eq!(log(&home).len(), 1);
     home.almoner(&["outcome", "2", "no"]).expect(0);

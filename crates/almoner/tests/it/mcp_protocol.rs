@@ -82,7 +82,7 @@ fn free_fields_of_a_tool_reach_the_server() {
     let shown = home.almoner(&["mcp", "tools", "free"]).expect(0).out;
     assert!(shown.contains("echo(word: text, …)"), "{shown}");
     run(&home, "free[echo]", &[]).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("other arguments") && card.contains("colour") && card.contains("red"), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);

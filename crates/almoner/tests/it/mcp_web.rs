@@ -164,7 +164,7 @@ fn web_server_is_called_with_its_key_in_both_protocols() {
         home.piped(&["secret", "set", "KEY", "--for", &origin, "--key", "file"], b"hunter2-periwinkle")
             .expect(0);
         run(&home, &["-e", "far=mcp:web[echo]"]).expect(7);
-        let card = home.almoner(&["inbox", "1"]).expect(0).out;
+        let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
         assert!(card.contains("hello") && !card.contains("periwinkle"), "{card}");
         home.almoner(&["approve", "1"]).expect(0);
         home.almoner(&["resume"]).expect(0);

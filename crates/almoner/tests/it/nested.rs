@@ -59,7 +59,7 @@ fn nested_worker_has_only_the_bindings_of_its_own_slots() {
     assert!(planned.contains("/reports (") && !home.path("reports").exists(), "{planned}");
     words.extend(["--allow", "judge.scribe.log.write"]);
     home.almoner(&words).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("changes out.write") && card.contains("/reports"), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);

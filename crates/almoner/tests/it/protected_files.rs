@@ -175,7 +175,7 @@ fn text_with_a_key_asks_before_it_is_read() {
         !trace.contains(BODY) && trace.contains("HEADER") && trace.contains("text in it looks like a key"),
         "{trace}"
     );
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(
         card.contains("holds what looks like a private key (PEM)") && card.contains("[paths/keys-inside]"),
         "{card}"
@@ -223,7 +223,7 @@ fn file_that_a_worker_includes_is_written_only_with_a_yes() {
     // The daemon also knows it when it starts anew.
     home.almoner(&["stop"]).expect(0);
     run(&home, &["--allow", "out.write"]).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("a worker includes this file"), "{card}");
     assert!(home.read("out/lib/rules.md").starts_with("Be brief"));
 }

@@ -41,7 +41,7 @@ fn cost_limit_requires_a_price_and_is_enforced() {
     settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
     // Then the run asks for more money, and the user gives it none.
     home.almoner(&args).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("$0.0120 of $0.0100 are spent") && card.contains("adds $0.0100"), "{card}");
     home.almoner(&["deny", "1"]).expect(0);
     let said = home.almoner(&["resume", "r1"]).expect(5);

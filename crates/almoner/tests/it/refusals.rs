@@ -55,9 +55,9 @@ fn third_refusal_of_one_kind_parks_the_run() {
     deny(&home, 3, 7);
     // The question is in the store, whatever becomes of the daemon.
     kill(&home);
-    let card = home.almoner(&["inbox", "4"]).expect(0).out;
+    let card = home.almoner(&["inbox", "4", "--full"]).expect(0).out;
     for part in [
-        "r1 `w` keeps asking for what you refuse",
+        "(r1) ── w keeps asking for what you refuse",
         "Your task for r1 `w`:",
         "│ Send the bill.",
         "This run keeps asking for what you refuse. Stop it, or let it go on.",
@@ -66,7 +66,7 @@ fn third_refusal_of_one_kind_parks_the_run() {
         assert!(card.contains(part), "{part}: {card}");
     }
     let list = home.almoner(&["inbox"]).expect(0).out;
-    assert!(list.contains("keeps asking for what you refuse: `outbox.send`"), "{list}");
+    assert!(list.contains("w keeps asking for what you refuse"), "{list}");
     let runs = home.almoner(&["runs"]).expect(0).out;
     assert!(runs.contains("keeps asking for what you refuse: message 4"), "{runs}");
     let json = home.almoner(&["inbox", "4", "--json"]).expect(0).json();
@@ -75,7 +75,7 @@ fn third_refusal_of_one_kind_parks_the_run() {
     // It goes on, and may ask again.
     home.almoner(&["approve", "4"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(7);
-    assert!(home.almoner(&["inbox", "4"]).expect(0).out.contains("✓ it goes on"));
+    assert!(home.almoner(&["inbox", "4", "--full"]).expect(0).out.contains("✓ it goes on"));
     deny(&home, 5, 0);
     assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);
 }
@@ -107,7 +107,7 @@ fn refusals_of_called_workers_park_the_family_across_a_kill() {
     kill(&home);
     deny(&home, 2, 7);
     deny(&home, 3, 7);
-    let card = home.almoner(&["inbox", "4"]).expect(0).out;
+    let card = home.almoner(&["inbox", "4", "--full"]).expect(0).out;
     assert!(
         card.contains("keeps asking for what you refuse") && card.contains("was refused 3 times"),
         "{card}"
@@ -121,11 +121,11 @@ fn refusals_of_called_workers_park_the_family_across_a_kill() {
 fn card_names_the_file_of_a_task_and_else_shows_the_worker_text() {
     let home = home(&[send("a@example.com")]);
     home.almoner(&[&RUN[..], &["order=@in/a.txt"]].concat()).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("order, from the file “in/a.txt”:"), "{card}");
     home.write("w.worker", "---\nslots: { outbox: outbox }\n---\nSend what is due.\n");
     home.almoner(&RUN).expect(7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(card.contains("│ Send what is due."), "{card}");
 }
 
@@ -145,7 +145,7 @@ fn parked_run_is_stopped_by_a_no() {
         home(&[send("a@example.com"), send("a@example.com"), send("a@example.com"), send("a@example.com")]);
     home.almoner(&RUN).expect(7);
     deny(&home, 1, 7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(card.contains("keeps asking for what you refuse"), "{card}");
     assert!(card.contains("│ Sends what is due."), "a worker without a text shows its description: {card}");
     kill(&home);
@@ -155,7 +155,7 @@ fn parked_run_is_stopped_by_a_no() {
     let runs = home.almoner(&["runs"]).expect(0).out;
     assert!(runs.contains("cancelled"), "{runs}");
     assert!(home.almoner(&["inbox"]).expect(0).out.is_empty());
-    assert!(home.almoner(&["inbox", "2"]).expect(0).out.contains("✗ stopped: enough of this"));
+    assert!(home.almoner(&["inbox", "2", "--full"]).expect(0).out.contains("✗ stopped: enough of this"));
 }
 
 #[test]
@@ -204,11 +204,11 @@ fn run_asks_fifty_times_and_then_whether_it_may_ask_more() {
         home.almoner(&["resume", "r1"]).expect(7);
     }
     assert_eq!(sent(), 50);
-    let card = home.almoner(&["inbox", "51"]).expect(0).out;
+    let card = home.almoner(&["inbox", "51", "--full"]).expect(0).out;
     assert!(card.contains("the limit of 50 questions about calls is reached"), "{card}");
     assert!(!card.contains("outbox.send"), "it asks about a call: {card}");
     home.almoner(&["approve", "51"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(7);
-    assert!(home.almoner(&["inbox", "52"]).expect(0).out.contains("a50@example.com"));
+    assert!(home.almoner(&["inbox", "52", "--full"]).expect(0).out.contains("a50@example.com"));
     assert_eq!(sent(), 50);
 }

@@ -84,8 +84,8 @@ fn secret_reaches_only_its_program_and_is_redacted() {
 
     // The daemon asks and gives its reason. The card has the secret's name and not its value.
     run(&home, &endow).expect(7);
-    let card = flat(&home.almoner(&["inbox", "1"]).expect(0).out);
-    assert!(card.contains("gets TOKEN from the secret `github`") && !card.contains(VALUE), "{card}");
+    let card = flat(&home.almoner(&["inbox", "1", "--full"]).expect(0).out);
+    assert!(card.contains("gets TOKEN from the secret “github”") && !card.contains(VALUE), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);
     // The program received the secret, and its recorded output has the stand-in.
@@ -124,8 +124,8 @@ fn model_passes_a_secret_by_its_slot_name() {
         told.contains("GITHUB_TOKEN") && told.contains("printenv") && !told.contains("github\""),
         "{told}"
     );
-    let card = flat(&home.almoner(&["inbox", "1"]).expect(0).out);
-    assert!(card.contains("secret `github`, which the slot `token` holds") && card.contains("env"), "{card}");
+    let card = flat(&home.almoner(&["inbox", "1", "--full"]).expect(0).out);
+    assert!(card.contains("secret “github”, which the slot “token” holds") && card.contains("env"), "{card}");
     assert!(!card.contains("argument 3") && !card.contains(VALUE), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);

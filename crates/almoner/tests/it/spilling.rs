@@ -74,7 +74,7 @@ fn text_from_an_unshown_part_of_a_result_is_traced() {
     });
     let run = ["run", "w.worker", "-e", "docs=docs", "-e", "post=post", "-m", &server.model()];
     home.almoner(&run).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(card.contains("“drop@elsewhere.example” came from the text “docs/long.txt”"), "{card}");
 }
 

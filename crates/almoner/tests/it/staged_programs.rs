@@ -215,7 +215,7 @@ fn preview_and_card_name_the_staged_copy() {
         "repo=repo:stage",
     ];
     home.almoner(&args).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("program cp in the staged copy of slot repo (rw)"), "{card}");
     run(&home, "cp?dir=@repo:ro", "repo:stage", &[]).expect(0);
     assert!(home.almoner(&["diff", "r2"]).expect(0).out.contains("changed nothing"));

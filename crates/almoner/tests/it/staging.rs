@@ -170,7 +170,7 @@ fn staged_copy_guards_protected_files_and_follows_no_links() {
     run(&home, "out:stage", &[]).expect(7);
     let seen = home.trace("r1").to_string();
     assert!(!seen.contains("PERIWINKLE") && !seen.contains("secret.txt"), "{seen}");
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     // It goes by the directory that it is a copy of, and not by where it lies.
     let copy = format!("staged copy of directory {}", home.path("out").display());
     let card = card.replace("\n    ", "");

@@ -172,7 +172,7 @@ fn http_send_cut_off_by_a_crash_is_asked_about_not_repeated() {
     }
     crate::eval::kill(crate::between::daemon_of(&home));
     home.almoner(&["resume"]).expect(7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
     assert!(card.contains("asks whether this happened") && card.contains("POST"), "{card}");
     assert_eq!(count(), 1, "it is sent again by itself");
     home.almoner(&["outcome", "2", "no"]).expect(0);
@@ -216,7 +216,7 @@ fn http_send_waits_for_approval_and_happens_once() {
     let endow = format!("api={address}?methods=GET,POST");
     home.almoner(&run(&["-e", &endow])).expect(7);
     assert_eq!(told.lock().unwrap().len(), 0);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains("POST") && card.contains("hello"), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
@@ -238,7 +238,7 @@ fn secret_files_are_asked_about_by_name() {
     let home = clerk("  d: dir rw\n", &turns.join(","));
     home.write("dir/.ENV", "a=b");
     home.almoner(&run(&["-e", "d=dir:rw", "--allow", "d.write"])).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
     assert!(card.contains(".ENV") && card.contains("holds keys or passwords"), "{card}");
     home.almoner(&["deny", "1"]).expect(0);
     home.almoner(&["resume"]).expect(7);

@@ -46,6 +46,7 @@ pub const REQUESTS: &[Exchange] = &[
     row("journal", &["journal"]),
     row("messages", &["mailbox", "threads", "answers"]),
     row("card", &["card"]),
+    row("open_card", &["card_opening"]),
     row("why", &["why"]),
     row("blob", &["blob"]),
     row("last_event", &["last_event"]),

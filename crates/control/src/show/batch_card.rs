@@ -11,10 +11,10 @@ use passable::{Untrusted, visible_line, visible_name};
 use serde::{Deserialize, Serialize};
 
 use super::card::{Card, CardEntry, MODEL_TEXT_HEADING, untrusted_sources};
-use super::giver;
-use super::journal::finding_line;
+use super::card_text::{bytes, reason_line, write_warning};
 use super::lines::{self, Marks};
-use super::task::{Screen, Task};
+use super::task::{Screen, Task, TaskLength};
+use super::{danger, giver, headline};
 
 /// The maximum number of givers of one argument that are named.
 const MAX_GIVERS: usize = 3;
@@ -123,7 +123,7 @@ impl EntryLook {
             ),
             target: entry.target.clone(),
             arguments: entry.arguments.iter().map(|(name, _)| name.clone()).collect(),
-            findings: entry.findings.iter().map(finding_line).collect(),
+            findings: entry.findings.iter().map(reason_line).collect(),
             traces: entry.traces.iter().map(|trace| (trace.argument.clone(), trace.how.clone())).collect(),
             givers: (entry.givers.iter())
                 .map(|one| (one.argument.clone(), giver::kind(&one.giver)))
@@ -144,17 +144,19 @@ pub fn render(asks: &BatchAsks, cards: &[Card], columns: usize) -> String {
     let mut out = String::new();
     let groups = alike(asks, cards);
     let title = format!(
-        "messages {} ── {} `{}` asks ── {} items, {} ──",
+        "messages {} ── {} {} ── {}, {} ──",
         asks.numbers(),
         asks.batch,
-        visible_line(&asks.worker),
-        cards.len(),
+        visible_line(headline::of_cards(&asks.worker, cards).text()),
+        if cards.len() == 1 { "1 item".to_owned() } else { format!("{} items", cards.len()) },
         if groups.len() == 1 { "all alike".to_owned() } else { format!("{} kinds of calls", groups.len()) },
     );
     lines::write(&mut out, Marks::each("── "), &title, columns);
+    let entries: Vec<&CardEntry> = cards.iter().flat_map(|card| &card.entries).collect();
+    write_warning(danger::heading_of_entries(&entries), &danger::of_entries(&entries), columns, &mut out);
     // All items of a batch have the task of the batch. An item that calls a worker shows that worker's task below.
     let shared = cards.first().and_then(|card| card.task.first());
-    let screen = Screen { columns, is_whole: false };
+    let screen = Screen { columns, length: TaskLength::Long };
     let number = cards.first().map_or(MessageNumber(0), |card| card.number);
     let rest = shared.map(|task| task.render(screen, number, &mut out)).unwrap_or_default();
     for group in &groups {
@@ -185,7 +187,7 @@ impl AlikeCards<'_> {
         for (at, entry) in first.entries.iter().enumerate() {
             entry.render_head(at + 1, columns, out);
             for finding in &entry.findings {
-                lines::write(out, Marks::each("    · "), &finding_line(finding), columns);
+                lines::write(out, Marks::each("    · "), &reason_line(finding), columns);
             }
             if let Some(all) = giver::of_all(&entry.givers) {
                 lines::write(out, Marks::each("    "), all, columns);
@@ -193,8 +195,8 @@ impl AlikeCards<'_> {
             if count > 1 {
                 for (name, text) in entry.arguments.iter().filter(|(name, _)| self.is_same(at, name)) {
                     let giver = self.giver(at, name).map(|giver| format!(", {giver}")).unwrap_or_default();
-                    let (name, bytes) = (visible_line(name), text.raw().len());
-                    let title = format!("{name} ({bytes} bytes), the same for all{giver}:");
+                    let (name, size) = (visible_line(name), bytes(text.raw().len()));
+                    let title = format!("{name} ({size}), the same for all{giver}:");
                     lines::write(out, Marks::each("    "), &title, columns);
                     lines::write_foreign(out, text, columns);
                 }
@@ -205,7 +207,7 @@ impl AlikeCards<'_> {
             out.push('\n');
             lines::write(out, Marks::each("  ● "), &title, columns);
             for task in card.task.iter().filter(|task| Some(*task) != shared) {
-                let rest = task.render(Screen { columns, is_whole: false }, card.number, out);
+                let rest = task.render(Screen { columns, length: TaskLength::Long }, card.number, out);
                 task.render_rest(&rest, columns, out);
             }
             for (at, entry) in card.entries.iter().enumerate() {

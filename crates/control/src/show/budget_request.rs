@@ -7,6 +7,7 @@ use passable::Untrusted;
 use resource::units;
 use serde::{Deserialize, Serialize};
 
+use super::grant_heading::GRANT_HEADING;
 use super::lines::{self, Marks};
 use super::money;
 use super::usage;
@@ -66,6 +67,9 @@ impl BudgetRequest {
         }
         line("  ! ", &self.why.visible_line());
         line("  ", &format!("So far: {}.", usage::describe(&self.used)));
+        if !self.offer.is_after_refusals() {
+            line("  ", GRANT_HEADING);
+        }
         line("  ", &self.answers());
         match &self.answer {
             Some(Answer::Denied { reason, .. }) if self.offer.is_after_refusals() => {
@@ -126,6 +130,7 @@ mod tests {
         insta::assert_snapshot!(shown(&more), @r"
           ! the limit of 20 turns is reached
           So far: 900 tokens in, 70 out, $0.0013.
+          What you would grant:
           A yes adds 20 turns; a no ends the run.
         ");
         let refusals = Raise { refusals: 3, ..Raise::default() };

@@ -57,15 +57,18 @@ enum Rank {
     Leaving,
     Finding,
     ForeignContent,
-    Replaced,
     Changed,
 }
 
 /// Returns one sentence for each distinct danger of a card, worst first.
 pub fn of_card(card: &Card) -> Vec<Quoting> {
+    of_entries(&asked(card))
+}
+
+/// Returns the entries that wait for an answer, or all if none waits any more.
+fn asked(card: &Card) -> Vec<&CardEntry> {
     let open: Vec<&CardEntry> = card.entries.iter().filter(|entry| entry.answer.is_none()).collect();
-    let entries = if open.is_empty() { card.entries.iter().collect() } else { open };
-    of_entries(&entries)
+    if open.is_empty() { card.entries.iter().collect() } else { open }
 }
 
 /// Returns one sentence for each distinct danger of these entries, worst first.
@@ -77,12 +80,6 @@ pub fn of_entries(entries: &[&CardEntry]) -> Vec<Quoting> {
         for finding in entry.findings.iter().filter(|finding| is_telling(finding)) {
             let rank = if gate(finding) == "secrets" { Rank::Secret } else { Rank::Finding };
             all.push((rank, as_sentence(&finding.message_quoting())));
-        }
-        if let Some(path) = replaced(entry) {
-            all.push((
-                Rank::Replaced,
-                foreign_words::value(path).and(" exists now, and this would replace it."),
-            ));
         }
         for changed in &entry.changed {
             let what = foreign_words::value(&changed.what);
@@ -98,28 +95,38 @@ pub fn of_entries(entries: &[&CardEntry]) -> Vec<Quoting> {
         }
     }
     let more = distinct.len().saturating_sub(MAX_DANGERS);
-    if more > 0 {
+    // One more takes the place of the line that would count it.
+    if more > 1 {
         distinct.truncate(MAX_DANGERS);
-        distinct.push(Quoting::ours(format!("The rules that asked say {more} more things.")));
+        distinct.push(Quoting::ours(format!("There are {more} more dangers: open the card in full.")));
     }
     distinct
 }
 
 /// Returns the sentence above the dangers of a card.
 pub fn heading(card: &Card) -> &'static str {
-    let is_foreign = |entry: &CardEntry| !entry.traces.is_empty() || !documents(entry).is_empty();
-    match card.entries.iter().filter(|entry| entry.answer.is_none()).any(is_foreign) {
-        true => FOREIGN_WORDS_HEADING,
-        false => HEADING,
+    heading_of_entries(&asked(card))
+}
+
+/// Returns the sentence above the dangers of these entries.
+pub fn heading_of_entries(entries: &[&CardEntry]) -> &'static str {
+    let is_foreign = |entry: &&CardEntry| !entry.traces.is_empty() || !documents(entry).is_empty();
+    if entries.iter().any(is_foreign) { FOREIGN_WORDS_HEADING } else { HEADING }
+}
+
+/// Returns the open calls of a card that a plain yes does not cover: the careful ones, if several calls are open. They
+/// are counted from 0.
+pub fn unticked(card: &Card) -> Vec<usize> {
+    let open = card.entries.iter().enumerate().filter(|(_, entry)| entry.answer.is_none());
+    if open.clone().count() < 2 {
+        return vec![];
     }
+    open.filter(|(_, entry)| is_careful(entry)).map(|(at, _)| at).collect()
 }
 
 /// Returns whether a call stays unticked until the user ticks it: it sends, or carries a value with a danger.
 pub fn is_careful(entry: &CardEntry) -> bool {
-    leaves(entry)
-        || !entry.traces.is_empty()
-        || !documents(entry).is_empty()
-        || entry.findings.iter().any(is_telling)
+    leaves(entry) || !entry.traces.is_empty() || entry.findings.iter().any(is_telling)
 }
 
 /// Returns whether words of the call leave this machine.
@@ -196,13 +203,13 @@ fn is_address(text: &str) -> bool {
 
 /// Returns the sentence about passages of documents that would leave this machine.
 fn leaving(entries: &[&CardEntry]) -> Option<Quoting> {
-    let (mut passages, mut hidden, mut ways) = (PassageCounts::default(), 0, Vec::new());
+    let (mut passages, mut hidden, mut ways) = (PassageLengths::default(), 0, Vec::new());
     for entry in entries.iter().filter(|entry| leaves(entry)) {
         let mut is_hidden = false;
         for trace in
             entry.traces.iter().filter(|trace| trace.how != NOT_READ && !is_destination(entry, trace))
         {
-            passages.add(&trace.source_name(), 1);
+            passages.add(&trace.source_name(), trace.text.len());
             if let Some((_, way)) = trace.how.split_once(DECODED) {
                 is_hidden = true;
                 add(&mut ways, Some(way.to_owned()));
@@ -232,36 +239,35 @@ fn leaving(entries: &[&CardEntry]) -> Option<Quoting> {
     })
 }
 
-/// The places from which passages come, with the number of passages from each.
+/// The places from which passages come, with the length of the passages from each.
 #[derive(Default)]
-struct PassageCounts(Vec<(String, usize)>);
+struct PassageLengths(Vec<(String, usize)>);
 
-impl PassageCounts {
-    fn add(&mut self, place: &str, count: usize) {
+impl PassageLengths {
+    fn add(&mut self, place: &str, length: usize) {
         match self.0.iter_mut().find(|(other, _)| other == place) {
-            Some((_, all)) => *all += count,
-            None => self.0.push((place.to_owned(), count)),
+            Some((_, all)) => *all += length,
+            None => self.0.push((place.to_owned(), length)),
         }
     }
 
-    /// Returns the places, those with the most passages first.
+    /// Returns the places, those with the longest passages first.
     fn places(mut self) -> Vec<String> {
-        self.0.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        self.0.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
         self.0.into_iter().map(|(place, _)| place).collect()
     }
 }
 
 /// Returns the sentence about words of documents in calls that change something.
 fn written(entries: &[&CardEntry]) -> Option<Quoting> {
-    let (mut passages, mut calls) = (PassageCounts::default(), Vec::new());
+    let (mut passages, mut calls) = (PassageLengths::default(), Vec::new());
     for entry in entries.iter().filter(|entry| !leaves(entry) && entry.effect == Effect::Modify) {
-        let traced = entry.traces.iter().filter(|trace| trace.how != NOT_READ);
-        let traced: Vec<String> = traced.map(Trace::source_name).collect();
+        let traced: Vec<&Trace> = entry.traces.iter().filter(|trace| trace.how != NOT_READ).collect();
         let given = documents(entry);
         if !traced.is_empty() || !given.is_empty() {
             calls.push(*entry);
         }
-        traced.iter().for_each(|place| passages.add(place, 1));
+        traced.iter().for_each(|trace| passages.add(&trace.source_name(), trace.text.len()));
         given.into_iter().for_each(|place| passages.add(place, 0));
     }
     let writes_file = |entry: &&&CardEntry| {
@@ -284,12 +290,6 @@ fn written(entries: &[&CardEntry]) -> Option<Quoting> {
 
 fn path_of(entry: &CardEntry) -> Option<&str> {
     entry.arguments.iter().find(|(name, _)| name == "path").map(|(_, path)| path.raw())
-}
-
-/// Returns the path of a file that the call would replace, if the run has not written the file itself.
-fn replaced(entry: &CardEntry) -> Option<&str> {
-    let is_foreign = entry.findings.iter().any(|finding| gate(finding) == "overwrite");
-    is_foreign.then(|| path_of(entry)).flatten()
 }
 
 /// Returns the documents that hold arguments which the user did not give.
@@ -416,7 +416,6 @@ mod tests {
         Words of mail/2.txt and mail/5.eml would leave this machine, once hidden in base64.
         “2.md” would be written, and others read it.
         The text for “2.md” comes from mail/5.eml, not from you.
-        “2.md” exists now, and this would replace it.
         ");
         assert!(entries.iter().all(is_careful));
         assert_eq!(heading(&card(entries)), FOREIGN_WORDS_HEADING);

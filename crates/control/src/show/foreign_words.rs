@@ -84,7 +84,8 @@ pub fn without_backticks(said: &Quoting) -> Quoting {
     for part in said.parts() {
         if part.is_quoted {
             let inside = part.text.replace('“', "\\u{201C}").replace('”', "\\u{201D}");
-            out = out.quote(if is_open { inside } else { part.text.to_owned() });
+            let is_inside = is_open || out.text().ends_with('“');
+            out = out.quote(if is_inside { inside } else { part.text.to_owned() });
             continue;
         }
         for (at, piece) in part.text.split('`').enumerate() {
@@ -101,6 +102,10 @@ pub fn without_backticks(said: &Quoting) -> Quoting {
 /// Returns a sentence of a gate as a sentence for people: it begins with a capital letter, if its first word is
 /// Almoner's own, and ends with a full stop.
 pub fn as_sentence(said: &Quoting) -> Quoting {
+    // A sentence that is foreign as a whole stands in quotation marks.
+    if said.quoted() == [(0, said.text().len())] {
+        return Quoting::name(said.text()).and(".");
+    }
     let said = without_backticks(said);
     let mut out = Quoting::default();
     for (at, part) in said.parts().into_iter().enumerate() {
@@ -150,8 +155,8 @@ mod tests {
         for (count, expected) in [
             (1, "0.txt"),
             (2, "0.txt and 1.txt"),
-            (3, "0.txt, 1.txt and 2.txt"),
-            (5, "0.txt, 1.txt, 2.txt and 2 more"),
+            (3, "0.txt, 1.txt and 1 more"),
+            (5, "0.txt, 1.txt and 3 more"),
         ] {
             assert_eq!(places(&all(count)).text(), expected);
         }
@@ -165,5 +170,6 @@ mod tests {
         assert_eq!(sentence.text(), expected);
         assert_eq!(sentence.parts().iter().filter(|part| part.is_quoted).count(), 1);
         assert_eq!(as_sentence(&"the vault is locked".into()).text(), "The vault is locked.");
+        assert_eq!(as_sentence(&Quoting::theirs("All is well”.")).text(), "“All is well\\u{201D}.”.");
     }
 }

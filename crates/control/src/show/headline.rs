@@ -3,6 +3,8 @@
 //! The inbox, the card, the page, the browser tab and the JSON use it. Names, paths, addresses and the beginning of the
 //! sender's own words are marked as quoted. A notification has a sentence without any of them.
 
+use std::borrow::Cow;
+
 use kernel::budget::Raise;
 use kernel::message::Body;
 use passable::Quoting;
@@ -34,6 +36,14 @@ pub fn of_card(card: &Card) -> Quoting {
     of_calls(&card.worker, &calls, CallQuestion { in_doubt: card.in_doubt, is_open: card.is_open() })
 }
 
+/// Returns the title of the approvals of a batch.
+pub fn of_cards(worker: &str, cards: &[Card]) -> Quoting {
+    let entries = cards.iter().flat_map(|card| &card.entries);
+    let open: Vec<CallView<'_>> =
+        entries.filter(|entry| entry.answer.is_none()).map(call_words::view).collect();
+    of_calls(worker, &open, CallQuestion { in_doubt: false, is_open: true })
+}
+
 /// The question about calls.
 #[derive(Clone, Copy, Debug)]
 pub struct CallQuestion {
@@ -60,6 +70,11 @@ fn deeds(calls: &[CallView<'_>]) -> Quoting {
     if let [one] = calls {
         return one.infinitive();
     }
+    Quoting::ours(counted_deeds(calls))
+}
+
+/// Returns calls counted by their kind. The text contains nothing that others wrote.
+fn counted_deeds(calls: &[CallView<'_>]) -> String {
     let mut kinds: Vec<(&CallView<'_>, usize)> = Vec::new();
     for call in calls {
         match kinds.iter_mut().find(|(other, _)| other.count_words() == call.count_words()) {
@@ -69,15 +84,21 @@ fn deeds(calls: &[CallView<'_>]) -> Quoting {
     }
     kinds.sort_by_key(|(call, _)| std::cmp::Reverse(call.effect));
     let named = kinds.iter().take(MAX_KINDS).map(|(call, count)| counted(call.count_words(), *count));
-    let mut all: Vec<Quoting> = named.map(Quoting::ours).collect();
+    let mut all: Vec<String> = named.collect();
     let more: usize = kinds.iter().skip(MAX_KINDS).map(|(_, count)| count).sum();
     if more > 0 {
-        all.push(Quoting::ours(counted(("make", "more call", "more calls"), more)));
+        all.push(counted(("make", "more call", "more calls"), more));
     }
-    match all.is_empty() {
-        true => "do something".into(),
-        false => foreign_words::listed(&all),
+    match all.as_slice() {
+        [] => "do something".to_owned(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// Returns the sentence about calls for a notification. It contains nothing that others wrote.
+pub fn notice_of_calls(calls: &[CallView<'_>]) -> String {
+    format!("A worker wants to {}", counted_deeds(calls))
 }
 
 /// Returns the title of a run's request for more.
@@ -90,14 +111,24 @@ fn of_budget(who: &Quoting, offer: Raise) -> Quoting {
 
 /// Returns the title of a message, from the reader's view of it. Foreign words in it are marked as quoted.
 pub fn of_message(view: &MessageView) -> Quoting {
-    let Some(body) = view.letter.body() else { return "A message that was dismissed".into() };
-    MessageSubject {
-        body,
+    subject(view).map_or_else(|| DISMISSED.into(), |subject| subject.title())
+}
+
+/// Returns the title of a message without the sender's own words, for a view that shows these words below.
+pub fn deed_of_message(view: &MessageView) -> Quoting {
+    subject(view).map_or_else(|| DISMISSED.into(), |subject| subject.deed())
+}
+
+/// The title of a message without content.
+const DISMISSED: &str = "A message that was dismissed";
+
+fn subject(view: &MessageView) -> Option<MessageSubject<'_>> {
+    Some(MessageSubject {
+        body: view.letter.body()?,
         sender: view.worker.as_deref().unwrap_or(&view.from),
         is_worker: view.is_worker,
         guest: view.withheld.as_ref().map(|withheld| withheld.to.as_str()),
-    }
-    .title()
+    })
 }
 
 /// The parts of a message from which its title is made.
@@ -114,28 +145,43 @@ pub struct MessageSubject<'a> {
 }
 
 impl MessageSubject<'_> {
-    /// Returns the title of the message.
+    /// Returns the title of the message: who wants to do what, and the beginning of the sender's own words.
     pub fn title(&self) -> Quoting {
+        let deed = self.deed();
+        match self.words() {
+            Some(words) if !words.trim().is_empty() => deed.and(": ").then(&foreign_words::value(&words)),
+            _ => deed,
+        }
+    }
+
+    /// Returns the sender's own words that follow its deed in the title.
+    fn words(&self) -> Option<Cow<'_, str>> {
+        match self.body {
+            Body::Request { description, .. } | Body::Form { description, .. } => {
+                Some(Cow::Borrowed(description.raw()))
+            }
+            Body::Package { strings, .. } => {
+                let said: Vec<&str> = strings.iter().map(passable::Untrusted::raw).collect();
+                Some(Cow::Owned(said.join(" … ")))
+            }
+            Body::Definition { by: Some(draft), .. } => Some(Cow::Borrowed(draft.description.raw())),
+            _ => None,
+        }
+    }
+
+    /// Returns who wants to do what, without the sender's own words.
+    pub fn deed(&self) -> Quoting {
         let who = foreign_words::name(self.sender);
         match self.body {
-            Body::Request { description, .. } => {
-                with_words(who.and(" asks you for something"), description.raw())
-            }
-            Body::Package { strings, run, .. } => {
-                let said: Vec<&str> = strings.iter().map(passable::Untrusted::raw).collect();
-                let verb = if run.is_some() { " tells you something" } else { " sends you a message" };
-                with_words(who.and(verb), &said.join(" … "))
-            }
-            Body::Definition { by, .. } => {
-                let what = if self.is_worker { " proposes a worker" } else { " proposes code" };
-                with_words(who.and(what), by.as_ref().map_or("", |draft| draft.description.raw()))
-            }
+            Body::Request { .. } => who.and(" asks you for something"),
+            Body::Package { run: Some(_), .. } => who.and(" tells you something"),
+            Body::Package { .. } => who.and(" sends you a message"),
+            Body::Definition { .. } if self.is_worker => who.and(" proposes a worker"),
+            Body::Definition { .. } => who.and(" proposes code"),
             Body::EvalRequest { names, .. } => over(who.and(" wants to run code"), names),
-            Body::Form { description, fields, .. } => {
-                let fields = fields.len();
-                let unit = if fields == 1 { "field" } else { "fields" };
-                let asks = who.and(format!(" asks you to fill in a form with {fields} {unit}"));
-                with_words(asks, description.raw())
+            Body::Form { fields, .. } => {
+                let unit = if fields.len() == 1 { "field" } else { "fields" };
+                who.and(format!(" asks you to fill in a form with {} {unit}", fields.len()))
             }
             Body::Value { .. } => who.and(" sends you a value"),
             Body::Approval { entries, .. } => {
@@ -143,10 +189,13 @@ impl MessageSubject<'_> {
             }
             Body::OutcomeUnknown { .. } => who.and(" was cut off. Did its last call happen?"),
             Body::Budget { offer, .. } => of_budget(&who, *offer),
-            Body::MailQuota { name, sent, offer, .. } => foreign_words::name(name).and(format!(
-                " has sent {} messages and asks to send {} more",
-                sent.messages, offer.messages
-            )),
+            Body::MailQuota { name, sent, offer, .. } => {
+                let sent = counted(
+                    ("sent", "message", "messages"),
+                    usize::try_from(sent.messages).unwrap_or(usize::MAX),
+                );
+                foreign_words::name(name).and(format!(" has {sent} and asks to send {} more", offer.messages))
+            }
             Body::Release { gives, .. } => {
                 let guest = self.guest.map_or_else(|| "an agent".into(), foreign_words::name);
                 let count = gives.len();
@@ -175,14 +224,6 @@ impl MessageSubject<'_> {
             Body::Release { .. } => "A result would give capabilities to an agent",
             Body::Package { .. } | Body::Value { .. } | Body::Command { .. } => "A message has come",
         }
-    }
-}
-
-/// Returns the sentence with the beginning of the sender's words at its end, if there are any.
-fn with_words(said: Quoting, words: &str) -> Quoting {
-    match words.trim().is_empty() {
-        true => said,
-        false => said.and(": ").then(&foreign_words::value(words)),
     }
 }
 
@@ -255,6 +296,16 @@ mod tests {
         let doubt = CallQuestion { in_doubt: true, ..OPEN };
         let expected = "clerk was cut off. Did this happen? Write “2.md” in out";
         assert_eq!(title("clerk", &[call(FILE)], doubt).text(), expected);
+    }
+
+    #[test]
+    fn notification_has_no_word_of_others() {
+        let arguments = vec![("to".to_owned(), Untrusted::new("evil@b.example"))];
+        let (slot, method, effect) = ("evil", "send", Effect::Commit);
+        let view = CallView { kind: Some("outbox"), slot, method, effect, arguments: &arguments };
+        assert_eq!(notice_of_calls(&[view]), "A worker wants to send 1 mail");
+        let tool = CallView { kind: Some("mcp"), method: "evil", ..view };
+        assert_eq!(notice_of_calls(&[view, tool]), "A worker wants to send 1 mail and use 1 tool that sends");
     }
 
     /// The name of a worker is a foreign word, even where it reads like one of ours.

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use passable::{Untrusted, stored_order};
+use passable::{Untrusted, stored_order, visible_name};
 
 /// The mark before a line that continues the one above.
 pub const CONTINUATION_MARK: &str = "      ┆ ";
@@ -82,6 +82,17 @@ pub fn write_foreign(out: &mut String, text: &Untrusted, columns: usize) {
         if let Some(order) = stored_order(line) {
             write(out, Marks::each(ORDER_MARK), &format!("{STORED_ORDER}: {order}"), columns);
         }
+    }
+}
+
+/// Writes foreign text of a single line in quotation marks, behind a label that is safe to show. The text cannot end
+/// the quotation.
+pub fn write_labelled(out: &mut String, label: &str, text: &Untrusted, columns: usize) {
+    let shown = text.raw().replace('“', "\\u{201C}").replace('”', "\\u{201D}");
+    let shown = visible_name(&shown);
+    write(out, Marks::each("    "), &format!("{label}: “{shown}”"), columns);
+    if let Some(order) = stored_order(&shown) {
+        write(out, Marks::each(ORDER_MARK), &format!("{STORED_ORDER}: {order}"), columns);
     }
 }
 

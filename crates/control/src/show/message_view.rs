@@ -7,6 +7,8 @@ use kernel::{BlobHash, RunNumber};
 use passable::{Untrusted, visible_line, with_article};
 use resource::units;
 
+use super::grant_heading::GRANT_HEADING;
+use super::headline;
 use super::lines::{self, CONTINUATION_MARK, Marks};
 use super::outcome;
 use crate::exit::{Exit, Failure};
@@ -18,11 +20,8 @@ use crate::view::{FieldSpec, MessageView};
 pub fn render(view: &MessageView, columns: usize) -> String {
     let mut out = String::new();
     let letter = &view.letter;
-    let kind = visible_line(&letter.mail.envelope.kind);
-    let mut title = format!("message {} ── {kind}", letter.number);
-    if letter.message.is_some() {
-        let _ = write!(title, " from {} to {}", visible_line(&view.from), visible_line(&view.to));
-    }
+    let title =
+        format!("message {} ── {}", letter.number, visible_line(headline::deed_of_message(view).text()));
     lines::write(
         &mut out,
         Marks { first: "── ", next: "   ", on: CONTINUATION_MARK },
@@ -33,6 +32,9 @@ pub fn render(view: &MessageView, columns: usize) -> String {
         out.push_str("    dismissed: only its envelope is left\n");
         return out;
     };
+    let kind = visible_line(&letter.mail.envelope.kind);
+    let envelope = format!("{kind} from {} to {}", visible_line(&view.from), visible_line(&view.to));
+    lines::write(&mut out, Marks { first: "    ", next: "    ", on: CONTINUATION_MARK }, &envelope, columns);
     match body {
         Body::Request { description, by, .. } => {
             if let Some(wish) = by {
@@ -40,6 +42,7 @@ pub fn render(view: &MessageView, columns: usize) -> String {
             }
             write_quoted(&mut out, "asks for", &description.visible(), columns);
             if let Some(wish) = by {
+                grant_heading(&mut out);
                 let text = format!(
                     "a value is told to its model; anything else becomes its slot `{}`, until it ends or you revoke it",
                     visible_line(&wish.slot)
@@ -75,10 +78,14 @@ pub fn render(view: &MessageView, columns: usize) -> String {
             }
             let what = if view.is_worker { "proposes a worker" } else { "proposes code" };
             source(&mut out, view, what, columns);
+            if !view.fields.is_empty() {
+                grant_heading(&mut out);
+            }
             field_specs(&mut out, "slot", &view.fields, columns);
         }
         Body::EvalRequest { .. } => {
             source(&mut out, view, "asks to run code", columns);
+            grant_heading(&mut out);
             for (name, powers) in &view.uses {
                 let name = format!("{}:", visible_line(name));
                 lines::write(
@@ -102,6 +109,9 @@ pub fn render(view: &MessageView, columns: usize) -> String {
                 by_model(&mut out, *run, "asks this", columns);
             }
             write_quoted(&mut out, "asks", &description.visible(), columns);
+            if view.fields.iter().any(|field| field.capability) {
+                grant_heading(&mut out);
+            }
             field_specs(&mut out, "field", &view.fields, columns);
             if *repeatable {
                 out.push_str("    it may be filled in more than once\n");
@@ -134,6 +144,7 @@ pub fn render(view: &MessageView, columns: usize) -> String {
                 &says,
                 columns,
             );
+            grant_heading(&mut out);
             for (given, number) in withheld.iter().flat_map(|withheld| &withheld.gives).zip(1..) {
                 lines::write(
                     &mut out,
@@ -201,6 +212,11 @@ fn in_words(powers: Option<&Powers>) -> String {
 fn by_model(out: &mut String, run: RunNumber, what: &str, columns: usize) {
     let text = format!("{run} {what}; its words are those of a model");
     lines::write(out, Marks { first: "    ! ", next: "    ! ", on: CONTINUATION_MARK }, &text, columns);
+}
+
+/// Writes the heading above all that an answer gives away.
+fn grant_heading(out: &mut String) {
+    let _ = writeln!(out, "    {GRANT_HEADING}");
 }
 
 /// Writes words of the sender, under a heading of this program.

@@ -11,6 +11,9 @@ use super::lines::{self, Marks};
 /// The maximum number of rows of a task above the calls of a card. The others follow below the calls.
 const MAX_ROWS: usize = 8;
 
+/// The maximum number of rows of a task in the short form of a card.
+const MAX_SHORT_ROWS: usize = 5;
+
 /// The maximum number of rows of a task below the calls. A card with more rows names the command that shows them.
 const MAX_REST: usize = 40;
 
@@ -110,17 +113,22 @@ impl Task {
             lines::write_foreign(&mut all, &part.text, columns);
         }
         let rows = all.lines().count();
-        let cut = match rows > MAX_ROWS {
-            true => all.match_indices('\n').nth(MAX_ROWS - 2).map_or(all.len(), |(at, _)| at + 1),
+        let max_rows = if screen.length == TaskLength::Short { MAX_SHORT_ROWS } else { MAX_ROWS };
+        let cut = match rows > max_rows {
+            true => all.match_indices('\n').nth(max_rows - 2).map_or(all.len(), |(at, _)| at + 1),
             false => all.len(),
         };
         let (first, rest) = all.split_at(cut);
         out.push_str(first);
         let count = rest.lines().count();
-        let is_left_out = count > MAX_REST && !screen.is_whole;
+        let is_left_out = match screen.length {
+            TaskLength::Short => true,
+            TaskLength::Long => count > MAX_REST,
+            TaskLength::Whole => false,
+        };
         if count > 0 {
             let more = match is_left_out {
-                true => format!("(… {count} more lines of it: `almoner inbox {message} --all` shows them)"),
+                true => format!("(… {count} more lines of it: `almoner inbox {message} --full` shows them)"),
                 false => format!("(… {count} more lines of it below the calls)"),
             };
             lines::write(out, Marks::each("    "), &more, columns);
@@ -156,8 +164,19 @@ pub struct TaskPart {
 pub(super) struct Screen {
     /// The number of columns.
     pub(super) columns: usize,
-    /// Whether all lines of a long text are shown.
-    pub(super) is_whole: bool,
+    /// The shown part of a long task.
+    pub(super) length: TaskLength,
+}
+
+/// The part of a long task that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TaskLength {
+    /// The first rows.
+    Short,
+    /// The first rows above the calls, and more below them.
+    Long,
+    /// All rows.
+    Whole,
 }
 
 #[cfg(test)]
@@ -177,12 +196,12 @@ mod tests {
     }
 
     fn shown(task: &Task) -> String {
-        shown_on(task, false)
+        shown_on(task, TaskLength::Long)
     }
 
-    fn shown_on(task: &Task, is_whole: bool) -> String {
+    fn shown_on(task: &Task, length: TaskLength) -> String {
         let mut out = String::new();
-        let rest = task.render(Screen { columns: 60, is_whole }, MessageNumber(3), &mut out);
+        let rest = task.render(Screen { columns: 60, length }, MessageNumber(3), &mut out);
         task.render_rest(&rest, 60, &mut out);
         // Where a line is continued, the space at its end stays.
         out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -250,6 +269,7 @@ mod tests {
         let text = shown(&task);
         assert_eq!(text.lines().count(), 10, "{text}");
         assert!(text.contains("(… 393 more lines of it: `almoner inbox 3"), "{text}");
-        assert_eq!(shown_on(&task, true).matches("│ line").count(), 400);
+        assert_eq!(shown_on(&task, TaskLength::Whole).matches("│ line").count(), 400);
+        assert_eq!(shown_on(&task, TaskLength::Short).lines().count(), 6);
     }
 }

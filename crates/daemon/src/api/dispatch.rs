@@ -18,6 +18,7 @@ use crate::queries::{
     audit, batch_asks, bindings, export, messages, runs, sent_requests, stalled, stats, unbound_slots, why,
 };
 use crate::runs::approval_extras;
+use crate::runs::opened_cards::OpenedCards;
 use crate::runs::{bind, card, chat_message, chats, forget, keyed_request, logins, staging, start, undo};
 use crate::state::{daemon, damage, gateway_tokens, vault};
 use config::build;
@@ -194,6 +195,10 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
             messages::list_messages(&services.daemon, daemon.host, filter, page)?
         }
         Request::Card { message } => Response::Card(Box::new(card::card(&services.daemon, message)?)),
+        Request::OpenCard { message } => {
+            let opened = daemon.extensions.get(OpenedCards::default);
+            Response::CardOpening { before: opened.open(daemon.host, message) }
+        }
         Request::Why { thing } => Response::Why(why::why(&services.daemon, &thing)?),
         Request::Blob { hash } => Response::Blob(sent_requests::stored_text(daemon, &hash)?),
         Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, HostRun, MessageNumber, RunNumber, query, table};
 
+use crate::queries::message_line;
 use crate::state::daemon::{Daemon, HostDaemon};
 use crate::state::log;
 use config::place::Place;
@@ -135,11 +136,12 @@ impl NotifierLoop {
         let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others + now.stalled > 0) else {
             return;
         };
+        let subject = self.subject(&shared, &now);
         drop(shared);
         let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
         let count = now.own + now.others + now.stalled;
         let url = if notify.has_url() { self.page_url(&now) } else { String::new() };
-        let words = notify.filled(&notice_text(&now), &number, &count.to_string(), &url);
+        let words = notify.filled(&notice_text(&now, subject), &number, &count.to_string(), &url);
         let how = self.run(&words);
         if let Err(what) = &how {
             log::line(&format!("notify: {what}"));
@@ -167,6 +169,13 @@ impl NotifierLoop {
                 Ok(found)
             })
             .ok()
+    }
+
+    /// Returns the sentence about the waiting message, if exactly one waits and the store's own host must answer it.
+    fn subject(&self, shared: &std::sync::Arc<Daemon>, now: &WaitingCounts) -> Option<String> {
+        let number = now.newest.filter(|_| now.own == 1 && now.others == 0)?;
+        // Without the sentence, the notification counts the message.
+        message_line::notice(&HostDaemon::serving(shared, self.host), number).ok().flatten()
     }
 
     /// Runs the command. The first part of its output is logged.
@@ -290,7 +299,7 @@ fn count_stalled(
 }
 
 /// Returns the text of the notification. The text contains nothing that others wrote.
-fn notice_text(now: &WaitingCounts) -> String {
+fn notice_text(now: &WaitingCounts, subject: Option<String>) -> String {
     let stalled = match (now.stalled, now.only_stalled) {
         (0, _) => None,
         (_, Some(run)) => Some(format!("{run} has stalled: almoner resume {run}")),
@@ -298,9 +307,9 @@ fn notice_text(now: &WaitingCounts) -> String {
         (count, None) => Some(format!("{count} runs have stalled: almoner status")),
     };
     match (stalled, now.own + now.others) {
-        (None, _) => waiting_text(now),
+        (None, _) => waiting_text(now, subject),
         (Some(stalled), 0) => stalled,
-        (Some(stalled), _) => format!("{}; {stalled}", waiting_text(now)),
+        (Some(stalled), _) => format!("{}; {stalled}", waiting_text(now, subject)),
     }
 }
 
@@ -313,7 +322,10 @@ fn page_path(now: &WaitingCounts) -> String {
     }
 }
 
-fn waiting_text(now: &WaitingCounts) -> String {
+fn waiting_text(now: &WaitingCounts, subject: Option<String>) -> String {
+    if let (Some(subject), Some(number)) = (subject, now.newest) {
+        return format!("{subject}: almoner inbox {number}");
+    }
     match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
         (Some(own), 0) => own,
         (Some(own), others) => format!("{own}; {others} more for other hosts of yours"),
@@ -331,7 +343,7 @@ mod tests {
         let check = |own, others, newest: u64, expected: &str| {
             let newest = Some(MessageNumber(newest));
             let now = WaitingCounts { own, others, newest, new: true, ..WaitingCounts::default() };
-            assert_eq!(notice_text(&now), expected);
+            assert_eq!(notice_text(&now, None), expected);
         };
         check(1, 0, 42, "1 thing waits for you: almoner inbox 42");
         check(3, 0, 42, "3 things wait for you: almoner inbox");
@@ -339,6 +351,9 @@ mod tests {
         check(0, 1, 42, "1 thing waits for another host of yours");
         check(0, 2, 42, "2 things wait for other hosts of yours");
         check(MAX_ITEMS, 0, 42, "100 things or more wait for you: almoner inbox");
+        let one = WaitingCounts { own: 1, newest: Some(MessageNumber(42)), ..WaitingCounts::default() };
+        let subject = Some("A worker wants to send 1 mail".to_owned());
+        assert_eq!(notice_text(&one, subject), "A worker wants to send 1 mail: almoner inbox 42");
     }
 
     #[test]
@@ -363,7 +378,7 @@ mod tests {
         let check = |own, stalled, only: Option<u64>, expected: &str| {
             let (newest, only_stalled) = (Some(MessageNumber(42)), only.map(RunNumber));
             let now = WaitingCounts { own, newest, stalled, only_stalled, new: true, others: 0 };
-            assert_eq!(notice_text(&now), expected);
+            assert_eq!(notice_text(&now, None), expected);
         };
         check(0, 1, Some(5), "r5 has stalled: almoner resume r5");
         check(0, 1, None, "1 run has stalled: almoner status");

@@ -1,17 +1,69 @@
 //! The calls that a message asks about, with their arguments as text.
 
+use kernel::StepRef;
 use kernel::formula::Formula;
+use kernel::message::Answer;
 use kernel::proposal::{Caller, Proposal};
 use passable::Untrusted;
 use resource::Resource;
 
+use super::why;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::show::card::CardEntry;
 use control::show::value;
 
 /// The name of the kind of a target that makes workers.
 const WORKSHOP: &str = "workshop";
 
+/// Returns the outline of a call: what it says and where its words come from, without the findings of the gates and
+/// without the state of its target.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn outline(
+    daemon: &HostDaemon,
+    at: StepRef,
+    proposal: &Proposal,
+    answer: Option<Answer>,
+) -> Result<CardEntry, Failure> {
+    Ok(outline_of(why::call_target(daemon, proposal)?.as_ref(), at, proposal, answer))
+}
+
+/// Returns the outline of a call of this target.
+pub fn outline_of(
+    target: Option<&Formula>,
+    at: StepRef,
+    proposal: &Proposal,
+    answer: Option<Answer>,
+) -> CardEntry {
+    CardEntry {
+        step: at,
+        slot: proposal.slot.clone(),
+        kind: kind(target),
+        target: String::new(),
+        method: proposal.method.clone(),
+        effect: proposal.effect,
+        tells: None,
+        caller: proposal.caller,
+        arguments: arguments(target, proposal),
+        findings: vec![],
+        traces: proposal.traces.clone(),
+        givers: proposal.givers.clone(),
+        replaces: None,
+        difference: None,
+        difference_of: None,
+        changed: vec![],
+        making: None,
+        cut_off: None,
+        ended: None,
+        answer,
+        undone: vec![],
+    }
+}
+
 /// Returns the kind of a call's target, as worker files name it.
-pub fn kind(target: Option<&Formula>) -> Option<String> {
+fn kind(target: Option<&Formula>) -> Option<String> {
     match target? {
         Formula::Resource(resource) => Some(resource.kind().row().label.to_owned()),
         Formula::Workshop => Some(WORKSHOP.to_owned()),
@@ -21,7 +73,7 @@ pub fn kind(target: Option<&Formula>) -> Option<String> {
 
 /// Returns the arguments of a call, each with the name of its parameter. References mean nothing to a person, so they
 /// are left out. A card shows their target above the arguments.
-pub fn arguments(target: Option<&Formula>, proposal: &Proposal) -> Vec<(String, Untrusted)> {
+fn arguments(target: Option<&Formula>, proposal: &Proposal) -> Vec<(String, Untrusted)> {
     let names = parameter_names(target, proposal);
     let is_shown =
         |value: &kernel::Value| !matches!(value, kernel::Value::Undefined) && value.references().is_empty();

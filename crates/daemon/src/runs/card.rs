@@ -218,7 +218,6 @@ fn entry(
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let formula = why::call_target(daemon, proposal)?;
-    let arguments = asked_calls::arguments(formula.as_ref(), proposal);
     let replaces = proposal
         .pins
         .iter()
@@ -228,31 +227,19 @@ fn entry(
         None => (None, edit_diff(daemon, proposal)),
     };
     Ok(CardEntry {
-        step: at,
-        slot: proposal.slot.clone(),
-        kind: asked_calls::kind(formula.as_ref()),
         target: describe_target(daemon, proposal, formula.as_ref())?,
-        method: proposal.method.clone(),
-        effect: proposal.effect,
         tells: formula
             .as_ref()
             .filter(|_| proposal.effect == Effect::Observe)
             .and_then(|formula| caps::listener(formula, &proposal.method))
             .map(Untrusted::new),
-        caller: proposal.caller,
-        arguments,
         findings,
-        traces: proposal.traces.clone(),
-        givers: proposal.givers.clone(),
         difference: difference.1,
         difference_of: difference.0,
-        changed: vec![],
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
         making: worker_preview::preview_on_card(daemon, at, proposal, answer.is_some()),
-        cut_off: None,
         ended: ended_grant(daemon, proposal)?,
-        answer,
-        undone: vec![],
+        ..asked_calls::outline_of(formula.as_ref(), at, proposal, answer)
     })
 }
 

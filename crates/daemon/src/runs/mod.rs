@@ -14,6 +14,7 @@ pub mod keyed_request;
 pub mod logins;
 pub mod narrow;
 pub mod native_documents;
+pub mod opened_cards;
 pub mod project_policy;
 pub mod proposal;
 pub mod retry;

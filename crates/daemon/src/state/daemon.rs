@@ -414,6 +414,11 @@ impl HostDaemon {
         HostDaemon { shared: Arc::clone(&self.shared), host }
     }
 
+    /// Returns the daemon as it serves a host, from the state that the daemons of all hosts share.
+    pub fn serving(shared: &Arc<Daemon>, host: FormulaId) -> HostDaemon {
+        HostDaemon { shared: Arc::clone(shared), host }
+    }
+
     /// Returns a weak reference to the state that the daemons of all hosts share.
     pub fn shared(&self) -> Weak<Daemon> {
         Arc::downgrade(&self.shared)

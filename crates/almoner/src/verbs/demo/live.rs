@@ -87,7 +87,9 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
         && approval != Approval::AtTerminal
     {
         for number in pending {
-            output::note(&questions::card(&Session::new(place, None), *number)?.render(output::columns()));
+            output::note(
+                &questions::card(&Session::new(place, None), *number)?.render_whole(output::columns()),
+            );
             approve(place, *number, approval)?;
         }
         followed = follow_run::follow(

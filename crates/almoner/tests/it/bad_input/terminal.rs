@@ -170,15 +170,14 @@ fn foreign_lines_stay_marked_in_a_narrow_window() {
                 "{columns}: {line:?} is broken by the terminal in\n{card}"
             );
             let ours = [
-                "── in short ──",
                 "  Your task for ",
-                "[1] changes",
-                "    path",
-                "    content",
-                "    All of it is from the ",
+                "[1] Write ",
+                "    changes out.write",
+                "    path: ",
+                "    content (2 lines):",
                 "      │ ",
                 "      ┆ ",
-                "    · ",
+                "  ▸ ",
             ];
             assert!(line.is_empty() || ours.iter().any(|mark| line.starts_with(mark)), "{line:?} in\n{card}");
         }

@@ -378,7 +378,12 @@ fn dismissed_messages(
                 if found.len() >= limit {
                     return Ok((found, Some(end)));
                 }
-                found.push(Line { letter: MailboxEntry { number, message: None, mail }, call: None });
+                found.push(Line {
+                    letter: MailboxEntry { number, message: None, mail },
+                    call: None,
+                    title: None,
+                    danger: None,
+                });
             }
             end = number;
         }

@@ -65,7 +65,7 @@ fn answers(asked: &PageRequest, view: &MessageView) -> Vec<(MailboxEntry, Value)
             _ => None,
         }
     };
-    later.into_iter().filter_map(|letter| Some((letter.clone(), value(&letter)?))).collect()
+    later.into_iter().filter_map(|line| Some((line.letter.clone(), value(&line.letter)?))).collect()
 }
 
 /// Returns the fields of one answer.
