@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kernel::RunNumber;
 use kernel::proposal::Value;
-use kernel::run::Run;
+use kernel::run::{Limits, Run};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,17 @@ pub enum ChatPartner {
     },
 }
 
-/// Everything needed for a new conversation with a worker: the worker's text, and its requirements.
+/// The use for which a user chooses a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorkerUse {
+    /// A conversation, which needs a worker that answers in text.
+    #[default]
+    Chat,
+    /// A run, with any worker.
+    Run,
+}
+
+/// Everything needed for a new conversation or run with a worker: the worker's text, and its requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatSetup {
     /// The worker's name.
@@ -82,6 +92,12 @@ pub struct ChatSetup {
     pub input: Value,
     /// The worker's slots, in the order of its file.
     pub slots: Vec<ChatSlot>,
+    /// The maximum number of documents that the worker takes.
+    pub documents: u32,
+    /// The limits of the worker file.
+    pub limits: Limits,
+    /// The model that the worker file asks for.
+    pub model: Option<Untrusted>,
 }
 
 /// A slot of the worker, with the content that it requires.
@@ -93,6 +109,10 @@ pub struct ChatSlot {
     pub words: Option<Untrusted>,
     /// The kind of slot.
     pub kind: String,
+    /// Whether a directory of this machine fills the slot.
+    pub is_directory: bool,
+    /// Whether the worker may change the directory that fills the slot.
+    pub is_changed: bool,
     /// An example of the text after `-e NAME=`, or `None` if the slot needs no content from the user.
     pub example: Option<String>,
     /// Whether the conversation cannot start until the user has filled the slot.

@@ -1,10 +1,16 @@
 //! The interface through which the pages use the daemon. Both run in the same process.
 
+use std::collections::BTreeSet;
+
+use control::examples::{Example, ExampleFolder};
 use control::exit::Failure;
+use control::folders::FolderList;
 use control::protocol::{Request, Response};
-use control::talk::{ChatPartner, ChatSetup};
-use kernel::BlobHash;
+use control::run_line::{ChangedFile, RunLine};
+use control::settings_report::SettingsReport;
+use control::talk::{ChatPartner, ChatSetup, Talker, WorkerUse};
 use kernel::budget::Raise;
+use kernel::{BlobHash, RunNumber};
 use resource::Endowment;
 
 use crate::guard::sessions::Sessions;
@@ -35,11 +41,57 @@ pub trait Backend: Send + Sync + 'static {
     /// When the model is invalid, or neither the user nor the settings name one.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
 
-    /// Returns the requirements of a worker for a conversation: its inputs and its slots.
+    /// Returns the requirements of a worker for a conversation or a run: its inputs and its slots.
     ///
     /// # Errors
-    /// When there is no such worker, its file is invalid, or it cannot hold a conversation.
-    fn wanted(&self, with: &ChatPartner) -> Result<ChatSetup, Failure>;
+    /// When there is no such worker, its file is invalid, or it cannot be used so.
+    fn wanted(&self, with: &ChatPartner, purpose: WorkerUse) -> Result<ChatSetup, Failure>;
+
+    /// Returns the workers that can be chosen for this use: those that have run, and those that have a name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn known_workers(&self, purpose: WorkerUse) -> Result<Vec<Talker>, Failure>;
+
+    /// Returns the number of documents of a batch on which a model works at the same time.
+    fn jobs(&self, model: &str) -> u32;
+
+    /// Lists the directories below a directory of this machine, and its files with this ending. The daemon reads them
+    /// with the rights of its user. Without a path, the list is that of the user's home.
+    ///
+    /// # Errors
+    /// When the path is relative, or the directory cannot be read.
+    fn folders(&self, at: Option<&str>, ending: Option<&str>) -> Result<FolderList, Failure>;
+
+    /// Returns the examples that are part of the program. The first is the one in which a mail takes over the model.
+    fn examples(&self) -> Vec<Example>;
+
+    /// Lays out the files of an example in a new directory.
+    ///
+    /// # Errors
+    /// When there is no such example, or its files cannot be written.
+    fn lay_out_example(&self, name: &str) -> Result<ExampleFolder, Failure>;
+
+    /// Returns the input, the result and the changed files of runs, in short.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn run_lines(&self, runs: &[RunNumber]) -> Result<Vec<RunLine>, Failure>;
+
+    /// Returns the files that a run and its descendants have changed, or `None` if there are too many steps to read.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn changed_files(&self, run: RunNumber) -> Result<Option<BTreeSet<ChangedFile>>, Failure>;
+
+    /// Returns the settings that are in force, without secrets.
+    fn settings(&self) -> SettingsReport;
+
+    /// Writes the model for runs that name none into the user's settings.
+    ///
+    /// # Errors
+    /// When there is no such model here, the administrator does not allow it, or the file cannot be changed.
+    fn set_default_model(&self, model: &str) -> Result<(), Failure>;
 
     /// Stores a file that a browser has sent, for at least a day, and returns its hash. When the method returns, the
     /// file is on the disk.

@@ -72,7 +72,8 @@ fn notify_command_runs_when_messages_wait() {
     home.almoner(&["status"]).expect(0);
     // The address leads to the page, and lets nobody in: it holds no code.
     let third = wait_for_lines(&home, 3)[2].clone();
-    let address = third.strip_prefix("You are asked for something: almoner inbox 3 http://almoner-").expect(&third);
+    let address =
+        third.strip_prefix("You are asked for something: almoner inbox 3 http://almoner-").expect(&third);
     assert!(address.ends_with("/login#/m/3|3|1|none"), "{third}");
     // The command has written before it has ended, and only then is it known how it went.
     let begun = Instant::now();

@@ -38,6 +38,7 @@ mod senses;
 mod sessions;
 mod shell;
 mod staged_changes;
+mod starting;
 mod story;
 mod stream;
 mod talking;

@@ -3,12 +3,14 @@
 //! The file is optional and is read strictly: an unknown key is an error, with its line and advice. After such an
 //! error, the daemon continues with the settings that it read last.
 
+pub mod edit;
 mod models;
 mod network;
 pub mod project;
 mod project_limits;
 mod project_spools;
 mod read;
+pub mod report;
 mod web;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -27,6 +27,7 @@ use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
 use control::powers::ApprovalExtras;
 use control::protocol::{ClientKeys, Family, OnBehalf, Pass, PolicyFile, Request, Response, Status};
+use control::talk::WorkerUse;
 
 /// Answers one request. `services` are those of the store's own host, and `brought` are the keys that the client has
 /// sent.
@@ -182,7 +183,7 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         Request::Resume { text, run } => resume(services, brought, text, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(runs::runs(daemon, limit, below, roots)?),
         Request::Chats { open, below, limit } => Response::Chats(chats::chats(daemon, open, below, limit)?),
-        Request::Talkers => Response::Talkers(chats::chat_partners(&services.daemon)?),
+        Request::Talkers => Response::Talkers(chats::known_workers(&services.daemon, WorkerUse::Chat)?),
         Request::Family { run } => {
             let members = runs::family(daemon, run)?;
             let numbers = members.iter().map(|run| run.number).collect();

@@ -1,6 +1,7 @@
 //! The web pages of this daemon: their port, which is opened on request, and their sessions, which outlive the
 //! daemon.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -17,21 +18,26 @@ use super::follow::{Follower, follow};
 use super::services::Services;
 use super::web_file;
 use super::web_file::WebFile;
-use crate::queries::runs;
-use crate::runs::{chats, proposal};
+use crate::files::folder_list;
+use crate::queries::{run_lines, runs};
+use crate::runs::{chats, examples, proposal};
 use crate::state::daemon::random;
 use crate::state::damage;
 use crate::state::log;
 use crate::state::private_file;
 use crate::state::surface;
 use config::{clock, model_choice, place, raise, settings, vendor_keys};
+use control::examples::{Example, ExampleFolder};
 use control::exit::{Exit, Failure};
+use control::folders::FolderList;
 use control::protocol::{OnBehalf, Request, Response};
+use control::run_line::{ChangedFile, RunLine};
 use control::sessions::{SessionAct, SessionRow};
-use control::talk::{ChatPartner, ChatSetup};
-use kernel::BlobHash;
+use control::settings_report::SettingsReport;
+use control::talk::{ChatPartner, ChatSetup, Talker, WorkerUse};
 use kernel::budget::Raise;
 use kernel::event::Surface;
+use kernel::{BlobHash, RunNumber};
 use resource::Endowment;
 
 /// The web pages, whether or not they are open.
@@ -333,8 +339,44 @@ impl Backend for PagesBackend {
         model_choice::named_on_a_page(&self.services.daemon.place, &text)
     }
 
-    fn wanted(&self, with: &ChatPartner) -> Result<ChatSetup, Failure> {
-        chats::chat_setup(&self.services.daemon, with)
+    fn wanted(&self, with: &ChatPartner, purpose: WorkerUse) -> Result<ChatSetup, Failure> {
+        chats::worker_setup(&self.services.daemon, with, purpose)
+    }
+
+    fn known_workers(&self, purpose: WorkerUse) -> Result<Vec<Talker>, Failure> {
+        chats::known_workers(&self.services.daemon, purpose)
+    }
+
+    fn jobs(&self, model: &str) -> u32 {
+        model_choice::jobs(model)
+    }
+
+    fn folders(&self, at: Option<&str>, ending: Option<&str>) -> Result<FolderList, Failure> {
+        folder_list::list(&self.services.daemon.protected_paths, at, ending)
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples::all()
+    }
+
+    fn lay_out_example(&self, name: &str) -> Result<ExampleFolder, Failure> {
+        examples::lay_out(name)
+    }
+
+    fn run_lines(&self, runs: &[RunNumber]) -> Result<Vec<RunLine>, Failure> {
+        run_lines::run_lines(&self.services.daemon, runs)
+    }
+
+    fn changed_files(&self, run: RunNumber) -> Result<Option<BTreeSet<ChangedFile>>, Failure> {
+        run_lines::files_of(&self.services.daemon, run)
+    }
+
+    fn settings(&self) -> SettingsReport {
+        settings::report::report(&self.services.daemon.place)
+    }
+
+    fn set_default_model(&self, model: &str) -> Result<(), Failure> {
+        settings::edit::set_default_model(&self.services.daemon.place, model)
     }
 
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {

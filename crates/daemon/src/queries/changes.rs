@@ -604,7 +604,7 @@ type PathTransition = (String, PathState, PathState);
 
 /// Returns the directory that a call changed, and the changed paths in it. Returns `None` if the call changed no
 /// directory.
-fn changes_of_call(
+pub(super) fn changes_of_call(
     daemon: &HostDaemon,
     made: &Proposal,
     value: &Value,
@@ -641,7 +641,7 @@ fn changes_of_call(
 }
 
 /// Returns the path of the staged copy that a call changed, or `None` if the call changed no staged copy.
-fn staged_copy(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
+pub(super) fn staged_copy(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
     match daemon.grant(&made.grant).ok()? {
         (grant, Formula::Resource(Resource::Directory { path, .. }))
             if grant.attenuation.staged_from.is_some() =>

@@ -20,6 +20,7 @@ pub mod origin;
 pub mod picks;
 mod program_changes;
 pub mod replies;
+pub mod run_lines;
 pub mod runs;
 pub mod sent_requests;
 pub mod stalled;

@@ -19,7 +19,7 @@ use config::policy_file::NAME;
 use config::{place, worker_file};
 use control::exit::{Exit, Failure};
 use control::protocol::TALKER;
-use control::talk::{ChatPartner, ChatRow, ChatSetup, ChatSlot, Talker};
+use control::talk::{ChatPartner, ChatRow, ChatSetup, ChatSlot, Talker, WorkerUse};
 
 /// The maximum number of runs that are searched for workers.
 const MAX_EXAMINED: usize = 5000;
@@ -66,11 +66,12 @@ fn row(daemon: &HostDaemon, run: Run) -> Result<ChatRow, Failure> {
     Ok(ChatRow { run: runs::summary(daemon, run), said, last_ms })
 }
 
-/// Returns the workers with which the user can talk: those that have run, and those that the user has a name for.
+/// Returns the workers that the user can choose for this use: those that have run, and those that the user has a name
+/// for.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn chat_partners(daemon: &HostDaemon) -> Result<Vec<Talker>, Failure> {
+pub fn known_workers(daemon: &HostDaemon, purpose: WorkerUse) -> Result<Vec<Talker>, Failure> {
     let (mut latest, mut looked_at): (BTreeMap<String, Run>, usize) = (BTreeMap::new(), 0);
     let bare = BlobHash::of(TALKER.as_bytes());
     runs::for_each_run(daemon, None, |run| {
@@ -82,12 +83,12 @@ pub fn chat_partners(daemon: &HostDaemon) -> Result<Vec<Talker>, Failure> {
     })?;
     let mut found = Vec::new();
     for run in latest.into_values() {
-        let wanted = chat_setup(daemon, &ChatPartner::Run { run: run.number });
+        let wanted = worker_setup(daemon, &ChatPartner::Run { run: run.number }, purpose);
         found.extend(wanted.ok().map(|wanted| chat_partner(&wanted, Some(run.number), None)));
     }
     for row in daemon.query(|txn| picks::all(txn, &daemon.view(daemon.host)))? {
         if row.kind == "worker" && found.len() < 2 * MAX_WORKERS {
-            let wanted = chat_setup(daemon, &ChatPartner::Named { path: row.path.clone() });
+            let wanted = worker_setup(daemon, &ChatPartner::Named { path: row.path.clone() }, purpose);
             found.extend(wanted.ok().map(|wanted| chat_partner(&wanted, None, Some(row.path))));
         }
     }
@@ -99,11 +100,15 @@ fn chat_partner(wanted: &ChatSetup, run: Option<RunNumber>, path: Option<String>
     Talker { name: wanted.name.clone(), run, path, slots }
 }
 
-/// Returns the inputs and slots that the user must fill to talk with a worker.
+/// Returns the inputs and slots that the user must fill to use a worker.
 ///
 /// # Errors
-/// When there is no such worker, its file has an error, or it does not converse.
-pub fn chat_setup(daemon: &HostDaemon, with: &ChatPartner) -> Result<ChatSetup, Failure> {
+/// When there is no such worker, its file has an error, or it cannot be used so.
+pub fn worker_setup(
+    daemon: &HostDaemon,
+    with: &ChatPartner,
+    purpose: WorkerUse,
+) -> Result<ChatSetup, Failure> {
     let (mut beside, mut policy) = (None, None);
     let bundle = match with {
         ChatPartner::Model => bundle("chat", TALKER.to_owned()),
@@ -132,7 +137,9 @@ pub fn chat_setup(daemon: &HostDaemon, with: &ChatPartner) -> Result<ChatSetup, 
         }
         _ => failure,
     })?;
-    documents::expect_chat_worker(&definition)?;
+    if purpose == WorkerUse::Chat {
+        documents::expect_chat_worker(&definition)?;
+    }
     Ok(setup_of_worker(definition, bundle, beside, policy))
 }
 
@@ -152,6 +159,8 @@ fn setup_of_worker(
         name: slot.name.clone(),
         words: slot.label.as_deref().map(Untrusted::new),
         kind: slot.kind.to_string(),
+        is_directory: matches!(slot.kind, Kind::Dir { .. } | Kind::Outbox),
+        is_changed: slot.kind == Kind::Dir { write: true },
         example: slot.kind.row().is_typed().then(|| slot.kind.row().example_from_root()),
         // A worker for the slot can be found beside the file, if there is a file.
         is_needed: slot.kind.row().is_typed() && !(slot.kind == Kind::Worker && lies_somewhere),
@@ -165,6 +174,9 @@ fn setup_of_worker(
         description: definition.description.as_deref().map(Untrusted::new),
         input: definition.input.to_value(),
         slots: definition.slots.iter().map(slot).collect(),
+        documents: definition.attachments.max,
+        limits: definition.limits,
+        model: definition.model.as_deref().map(Untrusted::new),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod chats;
 pub mod documents;
 pub mod driver_port;
 pub mod engine;
+pub mod examples;
 pub mod forget;
 pub mod keyed_request;
 pub mod logins;

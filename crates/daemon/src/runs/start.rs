@@ -288,7 +288,7 @@ fn confinement_note(bindings: &[Binding]) -> Option<String> {
     bindings.iter().any(is_confined).then(confinement::note).flatten()
 }
 
-fn check_inputs(
+pub(super) fn check_inputs(
     definition: &Definition,
     inputs: &serde_json::Map<String, serde_json::Value>,
 ) -> Result<Value, Failure> {

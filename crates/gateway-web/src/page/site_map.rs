@@ -50,13 +50,14 @@ pub const GROUPS: &[Group] = &[
             part("/policy", "Policy", "rules cedar"),
             part("/audit", "Audit", "events log"),
             part("/doctor", "Doctor", "health checks status"),
+            part("/settings", "Settings", "default model configuration managed"),
             part("/sessions", "Sessions", "browsers logins notifications keys letters"),
         ],
     },
 ];
 
 /// The things that a user can begin, each with its path and its name.
-pub const NEW: &[(&str, &str)] = &[("/workers", "Run a worker"), ("/chat", "Chat with a model")];
+pub const NEW: &[(&str, &str)] = &[("/runs/new", "Run a worker"), ("/chat", "Chat with a model")];
 
 /// Returns all parts, in order.
 pub fn parts() -> impl Iterator<Item = &'static Part> {

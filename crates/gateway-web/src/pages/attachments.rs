@@ -8,6 +8,7 @@ use passable::Untrusted;
 
 use crate::page::parts;
 use crate::page_request::PageRequest;
+use crate::pages::start::folder_chooser::is_fresh;
 use crate::serve::MAX_UPLOAD_SIZE;
 
 /// The name of a file without a name.
@@ -108,7 +109,7 @@ pub fn fields(asked: &PageRequest, kept: &[UploadedFile], wrong: Option<&Failure
                 aria-invalid=[is_wrong];
             label for="documents" { "Or paths of this machine, one in a line, each beginning with /" }
             textarea #documents name="documents" rows="2" spellcheck="false" aria-describedby="attached-error"
-                aria-invalid=[is_wrong] { (asked.field("documents").unwrap_or("")) }
+                aria-invalid=[is_wrong] data-fresh[is_fresh(asked, "documents")] { (asked.field("documents").unwrap_or("")) }
         }
     }
 }

@@ -76,7 +76,7 @@ fn check(one: &HealthCheck) -> Markup {
             } @else {
                 span.mark.bad { "not well" }
             }
-            " " strong { (parts::word(&one.id)) } ": " 
+            " " strong { (parts::word(&one.id)) } ": "
             span title=[(shown != one.evidence).then_some(visible_line(&one.evidence))] { (Ours(&shown)) }
             @if one.has_failed() && !one.remedy.is_empty() { p { "→ " (Ours(&one.remedy)) } }
         }

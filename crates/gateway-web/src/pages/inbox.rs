@@ -18,7 +18,7 @@ use passable::{Quoting, Untrusted, visible_line};
 use crate::answer::{Answer, Page};
 use crate::page::{kinds, parts};
 use crate::page_request::{PageRequest, take};
-use crate::pages::{batch, message_status};
+use crate::pages::{batch, message_status, start};
 
 /// The number of messages on a page, separately for those that need an answer and the others.
 const PAGE: usize = 20;
@@ -85,6 +85,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     };
     let main = html! {
         h1 { "Inbox" }
+        (start::first_visit::section(asked, !filter.is_all() || below.is_some() || !page.threads.is_empty() || !page.lines.is_empty())?)
         (filters(filter, page.open_count))
         section #needs aria-labelledby="needs-title" data-live {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }

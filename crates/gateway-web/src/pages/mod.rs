@@ -25,6 +25,8 @@ mod policy;
 mod runs;
 mod search;
 mod sessions;
+mod settings;
+mod start;
 mod waiting;
 mod why;
 mod workers;
@@ -33,7 +35,7 @@ use crate::serve::PageHandler;
 
 /// Returns whether forms that are sent to this path may contain files.
 pub fn takes_files(path: &str) -> bool {
-    path == "/chat" || path == "/chat/{run}"
+    ["/chat", "/chat/{run}", "/runs/new"].contains(&path)
 }
 
 /// All addresses. Each has its path, the function that shows the page, and the function that handles its form.
@@ -48,6 +50,8 @@ pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/chat/{run}", Some(chat::show), Some(chat::say)),
     ("/chat/{run}/end", None, Some(chat::end)),
     ("/runs", Some(runs::list::show), None),
+    ("/runs/new", Some(start::new_run::show), Some(start::new_run::start)),
+    ("/examples", None, Some(start::example::open)),
     ("/r/{run}", Some(runs::page::show), None),
     ("/r/{run}/step/{step}", Some(runs::step::show), None),
     ("/code", Some(runs::code::show), None),
@@ -72,6 +76,7 @@ pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/doctor", Some(doctor::show), None),
     ("/doctor/{part}", Some(doctor::part), None),
     ("/thing", Some(names::by_id), None),
+    ("/settings", Some(settings::show), Some(settings::change)),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
     ("/logout", None, Some(sessions::leave)),
     ("/look", None, Some(look::choose)),

@@ -70,6 +70,8 @@ fn page(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Page, Failure> {
 
 /// Returns the available models. Each has a button that tries it.
 fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
+    let settings = asked.site.backend.settings();
+    let default = settings.default_model.as_deref();
     html! {
         @if all.is_empty() {
             p.note {
@@ -83,7 +85,15 @@ fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
                         (parts::token(&asked.session))
                         input type="hidden" name="model" value=(one.model);
                         span { strong { (parts::word(&one.model)) } " " span.note { (parts::word(&one.origin)) } }
-                        button aria-label={ "Try " (visible_line(&one.model)) } { "Try it" }
+                        span.buttons {
+                            button aria-label={ "Try " (visible_line(&one.model)) } { "Try it" }
+                            @if default == Some(one.model.as_str()) { span.mark.good { "for new runs" } }
+                            @else {
+                                button formaction="/settings" aria-label={ "Use " (visible_line(&one.model)) " for new runs" } {
+                                    "Use for new runs"
+                                }
+                            }
+                        }
                     }
                 }
             }

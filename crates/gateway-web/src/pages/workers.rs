@@ -19,6 +19,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let endowed: Vec<_> = names.iter().filter(|row| row.kind == "worker").collect();
     let main = html! {
         h1 { "Workers" }
+        p { a.button href="/runs/new" { "Run a worker" } }
         section #workers aria-labelledby="ran-title" {
             h2 #ran-title { "That have run " span.count { (stats.workers.len()) } }
             @if stats.workers.is_empty() { p.note { "None yet." } }

@@ -71,6 +71,8 @@ fn every_page_has_its_own_title() {
         ("/policy", "Policy"),
         ("/audit", "Audit"),
         ("/doctor", "Doctor"),
+        ("/settings", "Settings"),
+        ("/runs/new", "Run a worker"),
         ("/sessions", "Sessions"),
         ("/chat", "Chat"),
         ("/chat/r2", "Chat r2 chat"),

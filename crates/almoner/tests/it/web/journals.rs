@@ -156,7 +156,7 @@ fn empty_page_explains_how_to_start() {
     let visitor = Visitor::new(&home);
     for (path, says) in [
         ("/", "Start a run: <code>almoner run FILE</code>"),
-        ("/runs", "No runs yet. Start one: <code>almoner run FILE</code>"),
+        ("/runs", "No runs yet. <a href=\"/runs/new\">Run a worker</a>"),
         ("/runs?state=stalled", "No run is stalled."),
         ("/grants", "<code>almoner run FILE -e out=./out:rw</code>"),
     ] {

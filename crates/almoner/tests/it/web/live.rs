@@ -15,7 +15,7 @@ fn tabs_of_a_browser_share_one_stream() {
     assert!(up("first"));
     let first = browser.new_tab();
     browser.go(&door.page("/"));
-    browser.says("Nothing waits for you");
+    browser.says("Nothing has happened here yet");
     // The second tab listens to the first, and shows the new message all the same.
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);

@@ -222,6 +222,8 @@ fn system_pages_are_accessible() {
         ("policy", "/policy", "Policy"),
         ("audit", "/audit", "Audit"),
         ("doctor", "/doctor", "Doctor"),
+        ("settings", "/settings", "In force"),
+        ("new-run", "/runs/new?worker=r1", "Run it"),
         ("sessions", "/sessions", "until"),
     ];
     all_of(&pages, |_, _, _| {});

@@ -2,7 +2,6 @@
 
 mod begin;
 mod talk;
-mod worker_choice;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, Request};
@@ -10,16 +9,17 @@ use control::talk::ChatRow;
 use kernel::RunNumber;
 use kernel::command::MAX_USER_TEXT_BYTES;
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::Untrusted;
 
 pub use begin::begin;
 pub use talk::{end, say, show};
 
 use super::attachments::{self, UploadedFile};
+use super::start::form_errors::{FormErrors, FormPlace};
+use super::start::worker_form::WorkerForm;
 use crate::answer::{Answer, Page};
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
-use begin::{Form, SLOT};
 
 /// The number of finished conversations on a page.
 const ENDED_PER_PAGE: usize = 30;
@@ -27,86 +27,13 @@ const ENDED_PER_PAGE: usize = 30;
 /// The maximum number of open conversations on a page.
 const MAX_OPEN: usize = 200;
 
-/// A place of a form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum FormPlace {
-    Said,
-    Worker,
-    Model,
-    /// The slot with this name.
-    Slot(String),
-    /// The lines that bind slots.
-    Slots,
-    Documents,
-    /// The form as a whole.
-    Form,
-}
-
-impl FormPlace {
-    /// Returns the id and the label of the field, or `None` for the form as a whole.
-    fn field(&self) -> Option<(String, String)> {
-        let (id, called) = match self {
-            FormPlace::Said => ("said", "What you say"),
-            FormPlace::Worker => ("worker", "With whom"),
-            FormPlace::Model => ("model", "Model"),
-            FormPlace::Slot(name) => {
-                return Some((format!("{SLOT}{name}"), format!("Slot {}", visible_line(name))));
-            }
-            FormPlace::Slots => ("fills", "What you hand it"),
-            FormPlace::Documents => ("file", "Documents"),
-            FormPlace::Form => return None,
-        };
-        Some((id.to_owned(), called.to_owned()))
-    }
-}
-
-/// The errors of a form, each with its place.
-#[derive(Clone, Debug, Default)]
-struct FormErrors(Vec<(FormPlace, Failure)>);
-
-impl FormErrors {
-    fn single(place: FormPlace, failure: Failure) -> FormErrors {
-        FormErrors(vec![(place, failure)])
-    }
-
-    /// Returns the error at this place.
-    fn at(&self, place: &FormPlace) -> Option<&Failure> {
-        self.0.iter().find(|(at, _)| at == place).map(|(_, failure)| failure)
-    }
-
-    /// Returns all errors, each with a link to its field. `inputs` lists the errors of a worker's inputs.
-    fn all(&self, inputs: Option<&Markup>) -> Markup {
-        match self.0.as_slice() {
-            [] => html! {},
-            // The form as a whole has the only error.
-            [(FormPlace::Form, failure)] if inputs.is_none() => parts::failure_below(failure),
-            all => parts::not_done(&html! {
-                p { "Nothing was done yet:" }
-                ul {
-                    @for (place, failure) in all {
-                        @match place.field() {
-                            Some((id, called)) => li { a href={ "#" (id) } { (called) } ": " (parts::line(&failure.message)) },
-                            None => li { (parts::line(&failure.message)) @if let Some(inputs) = inputs { (inputs) } },
-                        }
-                    }
-                }
-            }),
-        }
-    }
-
-    /// Returns the value of a result, or records its error at this place.
-    fn ok<T>(&mut self, place: FormPlace, read: Result<T, Failure>) -> Option<T> {
-        read.map_err(|failure| self.0.push((place, failure))).ok()
-    }
-}
-
 /// Answers `GET /chat`. `?before=` shows older conversations that have ended.
 pub fn list(asked: &PageRequest) -> Result<Answer, Failure> {
-    Ok(begins(asked, &Form::default())?.into())
+    Ok(begins(asked, &WorkerForm::default())?.into())
 }
 
 /// Returns the page with the list of conversations and the form for a new one.
-fn begins(asked: &PageRequest, form: &Form) -> Result<Page, Failure> {
+fn begins(asked: &PageRequest, form: &WorkerForm) -> Result<Page, Failure> {
     let chats = |open: bool, below: Option<RunNumber>, limit: usize| {
         Ok::<Vec<ChatRow>, Failure>(take!(asked.ask(Request::Chats { open, below, limit })?, Chats))
     };
@@ -127,7 +54,7 @@ fn begins(asked: &PageRequest, form: &Form) -> Result<Page, Failure> {
         section aria-labelledby="new-title" {
             h2 #new-title { "Begin another" }
             (form.wrong()?)
-            (form.draw(asked)?)
+            (begin::draw(form, asked)?)
         }
         @if !over.is_empty() || before.is_some() {
             section #over aria-labelledby="over-title" {

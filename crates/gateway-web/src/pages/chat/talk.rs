@@ -9,12 +9,13 @@ use kernel::{BlobHash, MessageNumber, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::{FormErrors, FormPlace, answered, is_bringing, message_field, read_message, speak};
+use super::{answered, is_bringing, message_field, read_message, speak};
 use crate::answer::{Answer, Page};
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use crate::pages::attachments::{self, UploadedFile};
 use crate::pages::message;
+use crate::pages::start::form_errors::{FormErrors, FormPlace};
 use crate::serve::KEY;
 
 /// The reason that is recorded when the user ends a conversation.

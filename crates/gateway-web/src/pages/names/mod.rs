@@ -52,7 +52,9 @@ fn page(asked: &PageRequest, path: &str, wrong: Option<Markup>, status: u16) -> 
 /// Adds a hint to the error of a missing name: the page itself links to the list of names.
 pub fn no_name(failure: Failure) -> Failure {
     if failure.exit == Exit::NotFound {
-        failure.saying("nothing has this name").help("the list of names is in the bar of each page, under Names")
+        failure
+            .saying("nothing has this name")
+            .help("the list of names is in the bar of each page, under Names")
     } else {
         failure
     }

@@ -1,13 +1,18 @@
 //! The list of runs.
 
+use std::collections::BTreeMap;
+
 use control::exit::Failure;
 use control::protocol::Request;
-use control::show::money;
+use control::run_line::RunLine;
+use control::show::{journal, money};
 use kernel::RunNumber;
 use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
+use passable::Untrusted;
 
 use super::descendants::BlockedDescendants;
+use super::figures::took;
 use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
@@ -71,10 +76,16 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         all: asked.query("all") == Some("yes"),
     };
     let below = asked.query("below").and_then(|text| text.parse().ok());
-    let (runs, older) = find(asked, &wanted, below)?;
+    let (mut runs, older) = find(asked, &wanted, below)?;
+    // The user looks first for the runs that cannot go on alone.
+    runs.sort_by_key(|(run, below)| urgency(run, below));
+    let numbers: Vec<RunNumber> = runs.iter().map(|(run, _)| run.number).collect();
+    let lines = asked.site.backend.run_lines(&numbers)?;
+    let lines: BTreeMap<RunNumber, RunLine> = lines.into_iter().map(|line| (line.run, line)).collect();
     let state = wanted.state.map(|(name, _)| *name);
     let main = html! {
         h1 { "Runs" }
+        p { a.button href="/runs/new" { "Run a worker" } }
         nav.filters aria-label="States of runs" {
             a href=(wanted.address(None, wanted.all, None)) aria-current=[state.is_none().then_some("true")] { "all" }
             @for (name, _) in STATES {
@@ -94,7 +105,9 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         }
         section #list aria-label="Runs" data-live {
             @if runs.is_empty() { p.note { (none(&wanted)) } }
-            @else { ol.rows data-keys { @for (run, below) in &runs { (row(run, below)) } } }
+            @else { ol.rows data-keys { @for (run, below) in &runs {
+                (row(asked, run, below, lines.get(&run.number)))
+            } } }
             @if let Some(older) = older {
                 p { a href=(wanted.address(state, wanted.all, Some(older))) { "Older runs" } }
             }
@@ -108,7 +121,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 fn none(wanted: &RunFilter<'_>) -> Markup {
     html! {
         @match (wanted.state, wanted.worker) {
-            (None, None) => { "No runs yet. Start one: " code { "almoner run FILE" } }
+            (None, None) => { "No runs yet. " a href="/runs/new" { "Run a worker" } ", or type " code { "almoner run FILE" } "." }
             (Some((state, _)), _) => { "No run is " (state) "." }
             (None, Some(_)) => "No worker with a run is called so.",
         }
@@ -149,29 +162,84 @@ fn find(
     Ok((found, below))
 }
 
-/// Returns one run as a row.
-fn row(run: &Run, below: &BlockedDescendants) -> Markup {
+/// Returns the place of a run in the list: stalled runs first, then those that wait for the user, then all others.
+fn urgency(run: &Run, below: &BlockedDescendants) -> u8 {
+    let is_asking = !below.asking.is_empty() || !super::descendants::asks(run).is_empty();
+    match run.state {
+        State::Stalled { .. } => 0,
+        _ if !below.stalled.is_empty() => 0,
+        _ if is_asking => 1,
+        _ => 2,
+    }
+}
+
+/// Returns one run as a row: its state, its input and result, its changed files, its duration and its cost.
+fn row(asked: &PageRequest, run: &Run, below: &BlockedDescendants, line: Option<&RunLine>) -> Markup {
     let tokens = run.used.tokens();
+    let ended = run.finished_ms.unwrap_or_else(|| asked.site.backend.now_ms());
+    let class = if below.stalled.is_empty() { mark(run) } else { "warn" };
     html! {
         li #{ "r-" (run.number) } {
-            a.row.cells href={ "/r/" (run.number) } {
-                span.number { (run.number) } " "
-                span.from { (parts::word(&run.name)) } " "
-                span {
-                    span class={ "mark " @if below.stalled.is_empty() { (mark(run)) } @else { "warn" } } {
-                        (parts::state(run))
-                    }
-                    (below.line())
-                }
+            a.row.run href={ "/r/" (run.number) } {
+                span class={ "mark dot " (class) } { (word(run, below)) } " "
+                span.from { (parts::word(&run.name)) " " span.number { (run.number) } } " "
+                span.text {
+                    @if let Some(input) = line.and_then(|line| line.input.as_ref()) { (given(run, input)) " " }
+                    (outcome(run, below, line))
+                } " "
+                span.figure { @if let Some(count) = line.and_then(|line| line.files) { (files(count)) } } " "
+                @if run.is_agent_journal() { span.figure {} }
+                @else { span.figure { (took((ended - run.started_ms).max(0))) } }
                 " "
-                span {
-                    @if tokens > 0 {
-                        span.note { (tokens) " tokens" (money::cost_suffix(run.used.usd_micros)) } " "
-                    }
-                    (parts::minute(run.started_ms))
-                }
+                span.figure {
+                    @if tokens > 0 { (tokens) " tokens" (money::cost_suffix(run.used.usd_micros)) }
+                } " "
+                span.figure { (parts::minute(run.started_ms)) }
             }
         }
+    }
+}
+
+/// Returns the state of a run in one or two words.
+fn word(run: &Run, below: &BlockedDescendants) -> &'static str {
+    match &run.state {
+        State::Stalled { .. } => "stalled",
+        _ if !below.stalled.is_empty() => "stalled",
+        State::Finished { outcome: RunOutcome::Done(_) } => "done",
+        State::Finished { .. } => journal::ended(run),
+        _ if urgency(run, below) == 1 => "needs you",
+        State::Ready => "at work",
+        State::Waiting => "waiting",
+    }
+}
+
+/// Returns the input of a run. The user gave it, unless another run or an agent started this one.
+fn given(run: &Run, input: &Untrusted) -> Markup {
+    match run.parent.is_none() && run.principal.is_none() {
+        true => html! { span.own { (parts::word(input.raw())) } },
+        false => parts::line(input),
+    }
+}
+
+/// Returns the result of a run, or else its state with the reason.
+fn outcome(run: &Run, below: &BlockedDescendants, line: Option<&RunLine>) -> Markup {
+    let result = line.and_then(|line| line.result.as_ref());
+    html! {
+        @match &run.state {
+            State::Finished { outcome: RunOutcome::Done(_) } => {
+                @if let Some(result) = result { "→ " (parts::line(result)) }
+            }
+            _ => { (parts::state(run)) (below.line()) }
+        }
+    }
+}
+
+/// Returns the number of changed files, in words.
+fn files(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "1 file".to_owned(),
+        many => format!("{many} files"),
     }
 }
 
