@@ -359,6 +359,14 @@
     if (lost.length) bring([], lost);
   }
 
+  // Enter sends a message. Shift and Enter begin a new line, and so does Enter on a phone, which has no other key for it.
+  addEventListener('keydown', event => {
+    const field = event.target;
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || !field.matches('[data-enter]') || matchMedia('(pointer: coarse)').matches) return;
+    event.preventDefault();
+    if (field.value.trim()) field.form.requestSubmit(field.form.querySelector('button:not([name])'));
+  });
+
   // This comes last, because `fill` saves drafts anew and the code above must read the old ones.
   for (const form of $$('form[data-draft]')) drafts.fill(form);
 })();

@@ -26,6 +26,20 @@ pub fn result(value: &Value, reader: Reader) -> String {
     }
 }
 
+/// Returns a value as text for a list. Text is unchanged, a record with one field of text is that text, and any other
+/// value is JSON in one line.
+pub fn brief(value: &Value) -> String {
+    if let Some(text) = value.as_str() {
+        return text.to_owned();
+    }
+    let json = value.to_json();
+    let fields = json.as_object().filter(|fields| fields.len() == 1);
+    match fields.and_then(|fields| fields.values().next()?.as_str()) {
+        Some(text) => text.to_owned(),
+        None => ExactJson(&json).to_string(),
+    }
+}
+
 /// Returns an argument as text for a card. Text is unchanged, and any other value is JSON.
 pub fn argument(value: &Value) -> String {
     match value.as_str() {

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caps::undo::PathState;
+use kernel::RunNumber;
 use kernel::proposal::Effect;
 use kernel::run::{Completion, Entry, Run, RunOutcome, State};
-use kernel::{RunNumber, Value};
-use passable::{ExactJson, Untrusted};
+use passable::Untrusted;
 
 use super::{changes, runs};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::run_line::{ChangedFile, RunLine};
+use control::show::value;
 
 /// The maximum number of shown characters of an input or a result.
 const MAX_CHARS: usize = 120;
@@ -118,24 +119,10 @@ fn input(run: &Run) -> Option<Untrusted> {
 /// Returns the result in one line, or the reason of a failure.
 fn result(run: &Run) -> Option<Untrusted> {
     match &run.state {
-        State::Finished { outcome: RunOutcome::Done(value) } => short(&one_line(value)),
+        State::Finished { outcome: RunOutcome::Done(found) } => short(&value::brief(found)),
         State::Finished { outcome: RunOutcome::Failed(trouble) } => short(trouble.message.raw()),
         State::Stalled { trouble } => short(trouble.message.raw()),
         State::Ready | State::Waiting => None,
-    }
-}
-
-/// Returns a result as text. A record with one field of text is that text.
-fn one_line(value: &Value) -> String {
-    if let Some(text) = value.as_str() {
-        return text.to_owned();
-    }
-    match value.to_json() {
-        serde_json::Value::Object(fields) if fields.len() == 1 => match fields.values().next() {
-            Some(serde_json::Value::String(text)) => text.clone(),
-            _ => ExactJson(&value.to_json()).to_string(),
-        },
-        json => ExactJson(&json).to_string(),
     }
 }
 

@@ -48,6 +48,7 @@ fn talked(scripts: bool) {
     hears(&browser, scripts, "Good day.");
     // The typed text stays while the files are uploaded.
     browser.write("textbox", "What you say", "Read this");
+    browser.press("button", "Attach documents");
     browser.hand_over("Files from here", &[home.path("note.txt")]);
     if !scripts {
         browser.press("button", "Only bring the files");
@@ -63,6 +64,7 @@ fn talked(scripts: bool) {
     browser.says("note.txt 17 bytes");
     // A file whose content contradicts its name is refused at the list of files, and everything else stays.
     browser.write("textbox", "What you say", "And this");
+    browser.press("button", "Attach documents");
     browser.hand_over("Files from here", &[home.path("bad.png")]);
     if !scripts {
         browser.press("button", "Say it");

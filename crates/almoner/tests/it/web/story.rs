@@ -153,7 +153,10 @@ fn draft_survives_offline_time_and_daemon_restart() {
 
 fn talks(scripts: bool) {
     let home = TestHome::new();
-    home.write("talk.json", r#"[{"turns": [{"text": "Good day."}, {"text": "It is <b>four</b>."}]}]"#);
+    home.write(
+        "talk.json",
+        r#"[{"turns": [{"text": "Good day."}, {"text": "It is <b>four</b>, **truly**."}]}]"#,
+    );
     let (browser, _) = let_in(&home, scripts, "/chat");
     let model = format!("scripted:{}", home.path("talk.json").display());
     browser.write("textbox", "Model", &model);
@@ -167,14 +170,20 @@ fn talks(scripts: bool) {
     }
     browser.says("Good day.");
     browser.write("textbox", "What you say", "Two and two?");
-    browser.press("button", "Say it");
+    if scripts {
+        // Shift and Enter break the line, and Enter sends.
+        browser.write("textbox", "What you say", "\u{E008}\u{E007}\u{E008}Now.\u{E007}");
+    } else {
+        browser.press("button", "Say it");
+    }
     if !scripts {
         browser.wait(|| {
             browser.reload();
             browser.text().contains("four").then_some(())
         });
     }
-    browser.says("It is <b>four</b>.");
+    // Markdown becomes a text style, and markup stays text.
+    browser.says("It is <b>four</b>, truly.");
     browser.press("button", "End this conversation");
     browser.press("button", "End it");
     browser.says("You ended this conversation.");

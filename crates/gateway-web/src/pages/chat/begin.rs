@@ -29,7 +29,7 @@ pub(super) fn draw(form: &WorkerForm, asked: &PageRequest) -> Result<Markup, Fai
             (form.model(asked)?)
             (form.wants(asked)?)
             (form.more(asked))
-            (message_field(asked, "4", form.told.at(&FormPlace::Said)))
+            (message_field(asked, "4", false, form.told.at(&FormPlace::Said)))
             (attachments::fields(asked, &form.kept, form.told.at(&FormPlace::Documents)))
             p.buttons { button { "Begin" } (attachments::button()) }
         }

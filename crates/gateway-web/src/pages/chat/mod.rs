@@ -1,6 +1,7 @@
 //! Conversations: their list, the messages of each, and the form that begins a new one.
 
 mod begin;
+mod markdown;
 mod talk;
 
 use control::exit::{Exit, Failure};
@@ -87,11 +88,11 @@ fn conversations(rows: &[ChatRow]) -> Markup {
     }
 }
 
-/// Returns the field for the user's message.
-fn message_field(asked: &PageRequest, rows: &str, wrong: Option<&Failure>) -> Markup {
+/// Returns the field for the user's message. With `enters`, the Enter key sends it.
+fn message_field(asked: &PageRequest, rows: &str, enters: bool, wrong: Option<&Failure>) -> Markup {
     html! {
         label for="said" { "What you say" }
-        textarea #said name="said" rows=(rows) required aria-describedby="said-error"
+        textarea #said name="said" rows=(rows) required data-enter[enters] aria-describedby="said-error"
             aria-invalid=[wrong.map(|_| "true")] { "\n" (asked.field("said").unwrap_or("")) }
         (parts::wrong("said-error", wrong))
     }

@@ -7,9 +7,9 @@ use kernel::command::Cancel;
 use kernel::run::{Attachment, Entry, Run, Shape, State, Step};
 use kernel::{BlobHash, MessageNumber, RunNumber};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible, visible_line};
 
-use super::{answered, is_bringing, message_field, read_message, speak};
+use super::{answered, is_bringing, markdown, message_field, read_message, speak};
 use crate::answer::{Answer, Page};
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
@@ -38,7 +38,7 @@ fn page(asked: &PageRequest, run: &Run, kept: &[UploadedFile], told: &FormErrors
     let family = take!(asked.ask(Request::Family { run: number })?, Family);
     let mut turns = Vec::new();
     for step in &steps {
-        turns.extend(turn(asked, step)?.map(|shown| (step.number, shown)));
+        turns.extend(turn(asked, number, step)?.map(|shown| (step.number, shown)));
     }
     let newest = turns.last().map(|(number, _)| *number);
     let main = html! {
@@ -110,9 +110,14 @@ fn form(asked: &PageRequest, number: RunNumber, kept: &[UploadedFile], told: &Fo
         form.card method="post" action={ "/chat/" (number) } enctype="multipart/form-data"
             data-draft={ "chat " (number) } data-same={ "chat " (number) } {
             (parts::token(&asked.session))
-            (message_field(asked, "3", told.at(&FormPlace::Said)))
-            (attachments::fields(asked, kept, told.at(&FormPlace::Documents)))
-            p.buttons { button { "Say it" } (attachments::button()) }
+            (message_field(asked, "2", true, told.at(&FormPlace::Said)))
+            p.note.by-script { "Enter sends; Shift and Enter begin a new line." }
+            p.buttons { button { "Say it" } }
+            details.attach open[!kept.is_empty() || told.at(&FormPlace::Documents).is_some()] {
+                summary { "Attach documents" }
+                (attachments::fields(asked, kept, told.at(&FormPlace::Documents)))
+                p.buttons { (attachments::button()) }
+            }
         }
     }
 }
@@ -201,10 +206,12 @@ fn all_steps(asked: &PageRequest, run: RunNumber) -> Result<Vec<Step>, Failure> 
 }
 
 /// Returns the markup of a step, if it is part of the conversation.
-fn turn(asked: &PageRequest, step: &Step) -> Result<Option<Markup>, Failure> {
+fn turn(asked: &PageRequest, run: RunNumber, step: &Step) -> Result<Option<Markup>, Failure> {
     Ok(match &step.entry {
         Entry::Said { text, documents, .. } => Some(html! {
-            p.from { "You" } (parts::own_block("what you said", text.raw())) (shown(documents))
+            p.from { "You" }
+            div.said role="group" tabindex="0" aria-label="what you said" { (visible(text.raw())) }
+            (shown(documents))
         }),
         Entry::Replied { reply, .. } => {
             let text = text(asked, *reply)?;
@@ -212,7 +219,12 @@ fn turn(asked: &PageRequest, step: &Step) -> Result<Option<Markup>, Failure> {
             let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
             let words = json.get("text").and_then(|text| text.as_str()).unwrap_or("");
             (!words.is_empty()).then(|| {
-                html! { p.from { "The model" } (parts::whole("what the model said", &Untrusted::new(words))) }
+                html! {
+                    p.from {
+                        "The model " a.note href={ "/r/" (run) "/step/" (step.number) } { "as it was written" }
+                    }
+                    (markdown::foreign("what the model said", &Untrusted::new(words)))
+                }
             })
         }
         Entry::Proposed { .. } | Entry::Completed { .. } | Entry::Stalled { .. } => Some(html! {

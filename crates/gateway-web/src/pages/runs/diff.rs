@@ -13,7 +13,7 @@ use crate::answer::{Answer, Page};
 use crate::page::{digest_field, hunks, link, parts};
 use crate::page_request::{PageRequest, take};
 
-/// The number of files above which the buttons are also shown above the files.
+/// The number of files above which a list of them stands above their changes.
 const FEW: usize = 3;
 
 fn ask(asked: &PageRequest, run: RunNumber) -> Result<Diff, Failure> {
@@ -212,7 +212,6 @@ fn page(asked: &PageRequest, diff: &Diff, said: Option<Markup>) -> Result<Answer
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
-            @if diff.files.len() > FEW { (buttons(is_any, diff)) }
             @for (at, file) in diff.files.iter().enumerate().filter(|(_, file)| !is_shown_at_other_end(diff, file)) {
                 (self::file(asked, diff, at, file))
             }
@@ -271,7 +270,7 @@ fn overview(diff: &Diff) -> Markup {
 fn buttons(is_any: bool, diff: &Diff) -> Markup {
     html! {
         @if is_any { (parts::unfold_first()) }
-        div.buttons {
+        div.buttons.stays {
             @if is_any {
                 button.yes name="do" value="apply" { "Apply those that are marked" }
                 button.yes.away name="do" value="discard" { "Discard those that are marked" }
@@ -317,7 +316,7 @@ fn file(asked: &PageRequest, diff: &Diff, at: usize, file: &FileDiff) -> Markup 
                 } @else { (title) }
             }
             p.note {
-                (word(file)) ": " (parts::word(&entry.to)) ", " (link::step(entry.step)) " " (link::why(entry.path.raw()))
+                (word(file)) (measure(file, is_same)) ", " (link::step(entry.step)) " " (link::why(entry.path.raw()))
             }
             (file_state(file, &html! { "it" }))
             @if let Some(from) = from { (file_state(from, &parts::line(&from.entry.path))) }
@@ -332,6 +331,20 @@ fn file(asked: &PageRequest, diff: &Diff, at: usize, file: &FileDiff) -> Markup 
                 (parts::difference("what is there now, against what the run made of it", now))
             }
         }
+    }
+}
+
+/// Returns the size of a change: the added and the removed lines, or a word for a file without them.
+fn measure(file: &FileDiff, is_same: bool) -> String {
+    let count = |mark: char| {
+        let lines = file.text.raw().lines().skip_while(|line| !line.starts_with("@@ -"));
+        lines.filter(|line| line.starts_with(mark)).count()
+    };
+    match (is_same, count('+'), count('-')) {
+        (true, ..) => ", its content unchanged".to_owned(),
+        // A file that is no text has no lines, and a directory has none either.
+        (_, 0, 0) => format!(": {}", file.entry.to),
+        (_, added, removed) => format!(", +{added} −{removed} lines"),
     }
 }
 

@@ -1,11 +1,12 @@
 //! The items of a run over many documents, as a table.
 
-use control::show::{journal, money};
+use control::show::{journal, money, value};
 use kernel::StepRef;
-use kernel::run::{Run, RunOutcome};
+use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 use passable::Untrusted;
 
+use super::descendants::asks;
 use super::family::{ITEMS_PER_PAGE, Item};
 use super::figures::took;
 use super::list::mark;
@@ -21,6 +22,7 @@ pub fn items(run: &Run, items: &[Item]) -> Markup {
     let is_paid = items.iter().filter_map(|item| item.run.as_ref()).any(|run| run.used.usd_micros > 0);
     let page = |from: usize| format!("/r/{}?items={}#items", run.number, from + 1);
     html! {
+        (bar(run, items))
         div.wide #items tabindex="0" role="region" aria-label={ "Items of " (run.number) } {
             table.stack role="table" {
                 caption {
@@ -70,11 +72,43 @@ fn row(run: &Run, item: &Item, is_paid: bool) -> Markup {
             }
             td role="cell" data-label="Result" {
                 @if let Some((step, outcome)) = &item.outcome {
-                    (parts::line(&Untrusted::new(journal::outcome_line(outcome)))) " "
+                    (result(outcome)) " "
                     (link::step(StepRef { run: run.number, step: *step }))
                 }
             }
         }
+    }
+}
+
+/// Returns the number of items in each state, with the way to answer those that wait alike.
+fn bar(run: &Run, items: &[Item]) -> Markup {
+    let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
+    let open =
+        |item: &Item, is: &dyn Fn(&Run) -> bool| item.outcome.is_none() && item.run.as_ref().is_some_and(is);
+    let waits = count(&|item| open(item, &|run| !asks(run).is_empty()));
+    let states = [
+        ("good", "done", count(&|item| matches!(item.outcome, Some((_, RunOutcome::Done(_)))))),
+        ("bad", "failed", count(&|item| matches!(item.outcome, Some((_, RunOutcome::Failed(_)))))),
+        ("open", "need you", waits),
+        ("warn", "stalled", count(&|item| open(item, &|run| matches!(run.state, State::Stalled { .. })))),
+        ("open", "at work", count(&|item| open(item, &|run| matches!(run.state, State::Ready)))),
+        ("", "not begun", count(&|item| item.outcome.is_none() && item.run.is_none())),
+    ];
+    html! {
+        p.batch {
+            @for (class, word, count) in states.iter().filter(|(.., count)| *count > 0) {
+                span class={ "mark dot " (class) } { (count) " " (word) } " "
+            }
+            @if waits > 1 { a href={ "/batch/" (run.number) } { "Answer those that look alike" } }
+        }
+    }
+}
+
+/// Returns the result of an item as text.
+fn result(outcome: &RunOutcome) -> Markup {
+    match outcome {
+        RunOutcome::Done(found) => parts::line(&Untrusted::new(journal::shorten(&value::brief(found)))),
+        RunOutcome::Failed(_) => parts::line(&Untrusted::new(journal::outcome_line(outcome))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The page of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use control::exit::Failure;
 use control::protocol::{Look, Response};
@@ -8,9 +8,9 @@ use control::show::{document_notes, value};
 use kernel::budget::LimitKind;
 use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, Shape, State, Step};
-use kernel::{MessageNumber, RunNumber};
+use kernel::{MessageNumber, RunNumber, Value};
 use maud::{Markup, html};
-use passable::{Quoting, Untrusted, visible_line};
+use passable::{ExactJson, Quoting, Untrusted, visible_line};
 
 use super::descendants::open_descendants;
 use super::family::{Family, FamilyFilter, MAX_STEPS_PER_RUN, family, older};
@@ -23,6 +23,9 @@ use crate::page_request::PageRequest;
 
 /// The views of the journal.
 const VIEWS: &[&str] = &["tree", "timeline", "raw"];
+
+/// The maximum number of fields of a result that are shown one by one.
+const MAX_FIELDS: usize = 12;
 
 /// The maximum number of names in a list: runs that do not fit on the page, and things that a run waits for.
 const MAX_NAMED: usize = 100;
@@ -61,28 +64,77 @@ pub fn page(
         @if let Some(wrong) = wrong { (wrong) }
         h1 { (number) " " (parts::word(&run.name)) }
         section #head aria-label="How it stands" data-live { (head(asked, run)) (pending(asked, run, &open)) }
-        nav.filters aria-label="Views" {
-            @for one in VIEWS {
-                a href={ "/r/" (number) "?view=" (one) } aria-current=[(one == view).then_some("true")] { (one) }
+        div.overview {
+            section #result aria-labelledby="result-title" data-live { (result(run)) }
+            section #files aria-labelledby="files-title" data-live { (files(asked, run)?) }
+        }
+        div.panes[*view == "tree"] {
+            section #view aria-labelledby="view-title" data-live {
+                h2 #view-title { "Journal" }
+                nav.filters aria-label="Views" {
+                    @for one in VIEWS {
+                        a href={ "/r/" (number) "?view=" (one) } aria-current=[(one == view).then_some("true")] { (one) }
+                    }
+                }
+                (pages(run, steps, view))
+                @match *view {
+                    "timeline" => (timeline::timeline(&family, &known, asked.site.backend.now_ms())),
+                    "raw" => (raw::raw(&family)),
+                    _ => (tree::tree(&family, &known)),
+                }
+                (rest(&family))
+            }
+            div.side {
+                section #actions aria-labelledby="actions-title" data-live { (actions(asked, run, &open, &known)) }
+                section #started aria-labelledby="started-title" data-live { (started::started(asked, run, &known)?) }
             }
         }
-        section #view aria-labelledby="view-title" data-live {
-            h2 #view-title { "Journal" }
-            (pages(run, steps, view))
-            @match *view {
-                "timeline" => (timeline::timeline(&family, &known, asked.site.backend.now_ms())),
-                "raw" => (raw::raw(&family)),
-                _ => (tree::tree(&family, &known)),
-            }
-            (rest(&family))
-        }
-        section #result aria-labelledby="result-title" data-live { (result(run)) }
-        section #started aria-labelledby="started-title" data-live { (started::started(asked, run, &known)?) }
-        section #actions aria-labelledby="actions-title" data-live { (actions(asked, run, &open, &known)) }
     };
     let called = format!("{number} {}", visible_line(&run.name));
     let title = if *view == "tree" { called } else { format!("{called}: {view}") };
     Ok(Page::new("/runs", title, main).status(status).live(family.topics(&open)).into())
+}
+
+/// Returns the journal of a run around a step, for the page of the step.
+///
+/// # Errors
+/// When the run does not exist.
+pub fn journal_around(asked: &PageRequest, number: RunNumber, step: u64) -> Result<Markup, Failure> {
+    let before = step.saturating_add(MAX_STEPS_PER_RUN / 2);
+    let family = family(asked, number, FamilyFilter { before: Some(before), items: Some(0) })?;
+    let known = ObjectNames::of(asked, family.members.iter().map(|(run, _)| run))?;
+    Ok(tree::tree(&family, &known))
+}
+
+/// The maximum number of changed files in the list.
+const MAX_FILES: usize = 50;
+
+/// Returns the files that a run and its descendants have changed.
+fn files(asked: &PageRequest, run: &Run) -> Result<Markup, Failure> {
+    if run.is_agent_journal() {
+        return Ok(html! { h2 #files-title { "Files" } p.note { "This is no run." } });
+    }
+    let found = asked.site.backend.changed_files(run.number)?;
+    let count = found.as_ref().map_or(0, BTreeSet::len);
+    Ok(html! {
+        h2 #files-title { "Files changed" @if found.is_some() { " " span.count { (count) } } }
+        @match &found {
+            None => p.note { "It has too many steps to count them here. Undo lists them." },
+            Some(found) if found.is_empty() => p.note { "None." },
+            Some(found) => {
+                ul.changed {
+                    @for one in found.iter().take(MAX_FILES) {
+                        li {
+                            (parts::line(&one.path)) " "
+                            @if one.is_staged { span.note { "in the copy" } }
+                            @else { (link::why(one.path.raw())) }
+                        }
+                    }
+                }
+                @if count > MAX_FILES { p.note { "and " (count - MAX_FILES) " more" } }
+            }
+        }
+    })
 }
 
 /// Returns links to the other steps of a long journal.
@@ -229,14 +281,34 @@ fn result(run: &Run) -> Markup {
     html! {
         h2 #result-title { "Result" }
         @match &run.state {
-            State::Finished { outcome: RunOutcome::Done(found) } => {
-                (parts::whole("result", &Untrusted::new(value::argument(found))))
-            }
+            State::Finished { outcome: RunOutcome::Done(found) } => (shown_result(found)),
             State::Finished { outcome: RunOutcome::Failed(trouble) } => {
                 p { code { (parts::word(&trouble.code)) } " " (parts::line(&trouble.message)) }
                 @if !trouble.help.is_empty() { p { (parts::word(&trouble.help)) } }
             }
             _ => p.note { "None yet." },
+        }
+    }
+}
+
+/// Returns a result: text as it is, the fields of a record one by one, and any other value as JSON.
+fn shown_result(found: &Value) -> Markup {
+    let json = found.to_json();
+    let fields = json.as_object().filter(|fields| !fields.is_empty() && fields.len() <= MAX_FIELDS);
+    let Some(fields) = fields else {
+        return parts::whole("result", &Untrusted::new(value::argument(found)));
+    };
+    html! {
+        dl.result {
+            @for (name, field) in fields {
+                dt { (parts::word(name)) }
+                dd {
+                    @match field.as_str() {
+                        Some(text) => (parts::whole(&visible_line(name), &Untrusted::new(text))),
+                        None => (parts::whole(&visible_line(name), &Untrusted::new(format!("{:#}", ExactJson(field))))),
+                    }
+                }
+            }
         }
     }
 }
@@ -277,7 +349,13 @@ fn actions(asked: &PageRequest, run: &Run, below: &[Run], known: &ObjectNames) -
                 @if is_staged {
                     li { a href={ "/r/" (number) "/diff" } { "Staged changes" } ": look at them, apply or discard them" }
                 }
-                li { a href={ "/r/" (number) "/undo" } { "Undo" } ": see first what would be put back" }
+                // A run that was handed nothing and has started no other run has changed nothing.
+                @if !run.grants.is_empty() || run.shape != Shape::Single {
+                    li { a href={ "/r/" (number) "/undo" } { "Undo" } ": see first what would be put back" }
+                }
+                @if !run.is_agent_journal() {
+                    li { a href={ "/runs/new?worker=" (number) } { "Run its worker again" } }
+                }
                 @if is_there { li { a href={ "/graph?focus=" (number) } { "What it could reach" } ", as a graph" } }
                 @if can_be_saved(run) {
                     li { a href={ "/r/" (number) "/save" } { "Save as a test" } ": a worker file, and a test beside it" }

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use passable::{Quoting, Untrusted};
 
 use super::figures::{ObjectNames, called};
-use super::{facts, family};
+use super::{facts, family, page};
 use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
@@ -41,19 +41,27 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
                 a href={ "/r/" (number) "/step/" (wanted + 1) } rel="next" { "the next step" }
             }
         }
-        p { (parts::linked_sentence(&journal::detail_quoting(&step.entry))) }
-        (facts::findings(journal::findings(&step.entry).1))
-        (step_content(asked, &known, &step.entry))
-        h2 { "What it depends on" }
-        @if step.provenance.sources.is_empty() { p.note { "Nothing is recorded." } }
-        @else {
-            ul { @for one in &step.provenance.sources { li { (parts::line(&Untrusted::new(source(one)))) } } }
-            @if step.provenance.is_private() { p { "Only those may read it who may read what is private." } }
-        }
-        h2 { "As it is kept" }
-        details {
-            summary { "The step as JSON" }
-            (parts::whole("step", &Untrusted::new(serde_json::to_string_pretty(&step).unwrap_or_default())))
+        div.panes {
+            section aria-labelledby="journal-title" {
+                h2 #journal-title { "Journal" }
+                (page::journal_around(asked, number, wanted)?)
+            }
+            section.side #detail aria-label={ "Step " (at) } {
+                p { (parts::linked_sentence(&journal::detail_quoting(&step.entry))) }
+                (facts::findings(journal::findings(&step.entry).1))
+                (step_content(asked, &known, &step.entry))
+                h2 { "What it depends on" }
+                @if step.provenance.sources.is_empty() { p.note { "Nothing is recorded." } }
+                @else {
+                    ul { @for one in &step.provenance.sources { li { (parts::line(&Untrusted::new(source(one)))) } } }
+                    @if step.provenance.is_private() { p { "Only those may read it who may read what is private." } }
+                }
+                h2 { "As it is kept" }
+                details {
+                    summary { "The step as JSON" }
+                    (parts::whole("step", &Untrusted::new(serde_json::to_string_pretty(&step).unwrap_or_default())))
+                }
+            }
         }
     };
     Ok(Page::new("/runs", format!("{at} {}", step.entry.name()), main).into())

@@ -43,7 +43,12 @@ fn member(family: &Family, known: &ObjectNames, number: RunNumber) -> Markup {
                 p.note { (older(steps)) " older steps are on the page of " (parts::run(number)) }
             }
             ol.steps {
-                @for row in rows(steps) { (self::row(family, known, run, &row)) }
+                @for part in folded(rows(steps)) {
+                    @match part {
+                        Part::Row(row) => (self::row(family, known, run, &row)),
+                        Part::Waits(all) => (waits(family, known, run, &all)),
+                    }
+                }
             }
             @if is_root && matches!(run.shape, Shape::Each { .. }) { (items(run, &family.items)) }
         }
@@ -61,6 +66,54 @@ fn row(family: &Family, known: &ObjectNames, run: &Run, row: &Row<'_>) -> Markup
             ..
         }) => html! {},
         Row::Other(step) => other(run, step, &facts),
+    }
+}
+
+/// A part of a journal: one row, or several rows about waiting, one after the other.
+enum Part<'a> {
+    Row(Row<'a>),
+    Waits(Vec<Row<'a>>),
+}
+
+/// Returns the rows of a journal, with consecutive rows about waiting taken together.
+fn folded(rows: Vec<Row<'_>>) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for row in rows {
+        let is_wait =
+            matches!(row, Row::Other(Step { entry: Entry::Suspended { .. } | Entry::Resumed { .. }, .. }));
+        match (parts.last_mut(), is_wait) {
+            (Some(Part::Waits(all)), true) => all.push(row),
+            (_, true) => parts.push(Part::Waits(vec![row])),
+            (_, false) => parts.push(Part::Row(row)),
+        }
+    }
+    parts
+}
+
+/// Returns rows about waiting. Several are folded.
+fn waits(family: &Family, known: &ObjectNames, run: &Run, all: &[Row<'_>]) -> Markup {
+    let count = all.iter().filter(|row| is_suspension(row)).count();
+    let rows = html! { @for row in all { (self::row(family, known, run, row)) } };
+    match all {
+        [] | [_] | [_, _] => rows,
+        [first, ..] => html! {
+            li.span.other #{ (first_id(run, first)) "-waits" } {
+                details { summary { "It waited " (count) " times" } ol.steps { (rows) } }
+            }
+        },
+    }
+}
+
+fn is_suspension(row: &Row<'_>) -> bool {
+    matches!(row, Row::Other(Step { entry: Entry::Suspended { .. }, .. }))
+}
+
+/// Returns the element id of a row about waiting.
+fn first_id(run: &Run, row: &Row<'_>) -> String {
+    match row {
+        Row::Other(step) => id(run, step),
+        Row::Turn(turn) => id(run, turn.asked),
+        Row::Call(call) => id(run, call.proposed),
     }
 }
 
