@@ -73,8 +73,8 @@ fn run_starts_from_its_form_with_a_chosen_folder() {
     home.almoner(&["approve", &card.to_string()]).expect(0);
     home.almoner(&["wait", "r1"]).expect(0);
     assert_eq!(home.read("place/deep/a.md"), "buy paint\n");
-    let told = home.almoner(&["why", "r1"]).expect(0).out;
-    assert!(told.contains("run note text=paint -e") && told.contains(":rw"), "{told}");
+    let told = home.almoner(&["inbox", "--all", "--json"]).expect(0).out;
+    assert!(told.contains("run note text=paint -e out=") && told.contains(":rw"), "{told}");
     // The list tells the runs apart by their input, their result and their files.
     let list = visitor.get("/runs", &[]).body;
     let row = between(&list, "id=\"r-r1\"", "</li>");
@@ -159,6 +159,10 @@ fn example_opens_as_a_form_that_runs() {
             started.body
         );
     }
+    // The greeter describes no inputs, and gets its name all the same.
+    home.almoner(&["wait", "r3"]).expect(0);
+    let told = home.almoner(&["inbox", "--all", "--json"]).expect(0).out;
+    assert!(told.contains("run greeter name=Ada"), "{told}");
     assert_eq!(visitor.send("/examples", "example=none").status, 404);
 }
 

@@ -56,6 +56,9 @@ pub fn open(asked: &PageRequest) -> Result<Answer, Failure> {
     let mut add = |name: &str, text: &str| to += &format!("&{}={}", link::query(name), link::query(text));
     folder.slots.iter().for_each(|(slot, fill)| add(&format!("{SLOT}{slot}"), fill));
     folder.inputs.iter().for_each(|(input, text)| add(&format!("i/{input}"), text));
+    // A worker that describes no inputs takes them as lines.
+    let lines: Vec<String> = folder.inputs.iter().map(|(input, text)| format!("{input}={text}")).collect();
+    add("inputs", &lines.join("\n"));
     add("script", &folder.script);
     if is_modelless {
         add("model", &folder.script);

@@ -22,6 +22,8 @@ pub(in crate::pages) enum FormPlace {
     Slot(String),
     /// The lines that bind slots.
     Slots,
+    /// The lines with the inputs of a worker that describes none.
+    Inputs,
     /// The limit with this name and this title.
     Limit(&'static str, &'static str),
     Documents,
@@ -40,6 +42,7 @@ impl FormPlace {
                 return Some((format!("{SLOT}{name}"), format!("Slot {}", visible_line(name))));
             }
             FormPlace::Slots => ("fills", "What you hand it"),
+            FormPlace::Inputs => ("inputs", "Inputs"),
             FormPlace::Limit(option, title) => {
                 return Some((format!("{LIMIT}{option}"), (*title).to_owned()));
             }

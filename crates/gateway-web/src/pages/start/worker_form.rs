@@ -160,12 +160,24 @@ impl WorkerForm {
                 @if let Some(description) = &wanted.description { p { "Its file says: " (parts::line(description)) } }
                 @if inputs.is_none() && wanted.slots.is_empty() { p.note {
                     @if self.purpose == WorkerUse::Chat { "It works with nothing but what you say." }
-                    @else { "It needs nothing, and can reach nothing." }
+                    @else { "Its file names nothing that it needs, and it can reach nothing." }
                 } }
                 @for slot in &wanted.slots { (self.slot(asked, slot)) }
                 @if let Some(inputs) = inputs { (inputs) }
+                @else if self.purpose == WorkerUse::Run { (self.free_inputs(asked)) }
             }
         })
+    }
+
+    /// Returns the field for the inputs of a worker whose file describes none.
+    fn free_inputs(&self, asked: &PageRequest) -> Markup {
+        let wrong = self.told.at(&FormPlace::Inputs);
+        html! {
+            label for="inputs" { "Inputs, as " code { "NAME=TEXT" } " or " code { "NAME:=JSON" } ", one on each line" }
+            textarea #inputs name="inputs" rows="2" spellcheck="false" aria-describedby="inputs-error"
+                aria-invalid=[wrong.map(|_| "true")] { "\n" (asked.field("inputs").unwrap_or("")) }
+            (parts::wrong("inputs-error", wrong))
+        }
     }
 
     fn slot(&self, asked: &PageRequest, slot: &ChatSlot) -> Markup {
@@ -264,6 +276,26 @@ fn picks(asked: &PageRequest) -> Result<Vec<PickRow>, Failure> {
     Ok(take!(asked.look(Look::Picks)?, Picks))
 }
 
+/// Returns the inputs of a worker whose file describes none, in the syntax of the command line.
+fn free_values(asked: &PageRequest) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
+    let mut values = serde_json::Map::new();
+    for line in lines(asked, "inputs") {
+        let wrong = |what: &str| {
+            Failure::new(Exit::Invalid, format!("cannot read `{}`: {what}", visible_line(line)))
+                .help("write it like `name=Ada` or `count:=2`")
+        };
+        let (name, text) = line.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
+        let (name, value) = match name.strip_suffix(':') {
+            Some(name) => {
+                (name, serde_json::from_str(text).map_err(|_| wrong("behind `:=` stands no JSON"))?)
+            }
+            None => (name, serde_json::Value::from(text)),
+        };
+        values.insert(name.trim().to_owned(), value);
+    }
+    Ok(values)
+}
+
 /// Returns the lines of a field, without blank ones.
 fn lines<'a>(asked: &'a PageRequest, name: &str) -> impl Iterator<Item = &'a str> {
     let text = asked.field(name).unwrap_or("");
@@ -322,7 +354,12 @@ impl WorkerForm {
         asked: &PageRequest,
         wanted: &ChatSetup,
     ) -> Result<Option<serde_json::Map<String, serde_json::Value>>, Failure> {
-        let Some(pattern) = input(wanted)? else { return Ok(Some(serde_json::Map::new())) };
+        let Some(pattern) = input(wanted)? else {
+            return Ok(match self.purpose {
+                WorkerUse::Chat => Some(serde_json::Map::new()),
+                WorkerUse::Run => self.told.ok(FormPlace::Inputs, free_values(asked)),
+            });
+        };
         match check::read(&pattern, INPUT, &asked.body, &picks(asked)?) {
             Ok(value) => match value.to_json() {
                 serde_json::Value::Object(values) => Ok(Some(values)),
