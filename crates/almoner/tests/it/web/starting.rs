@@ -17,6 +17,7 @@ fn home() -> (TestHome, String, String) {
     let call = json!({ "name": "out_write", "arguments": { "path": "a.md", "content": "buy paint\n" } });
     home.write("s.json", json!([{ "turns": [{ "calls": [call] }, { "text": "It is there." }] }]).to_string());
     std::fs::create_dir_all(home.path("place/deep")).unwrap();
+    std::fs::create_dir_all(home.path("place/in")).unwrap();
     let real = home.path("place").canonicalize().unwrap().display().to_string();
     let (worker, script) = (home.path("note.worker"), home.path("s.json"));
     let fields = format!("worker-path={}&model=scripted:{}&i/text=paint", worker.display(), script.display());
@@ -64,7 +65,7 @@ fn run_starts_from_its_form_with_a_chosen_folder() {
         assert!(told.contains(&format!("href=\"#{field}\"")), "{more}: {told}");
     }
     assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json(), json!([]));
-    let body = format!("{fields}&slot-out={place}/deep&access-out=rw&slot-in={place}&limit-turns=4");
+    let body = format!("{fields}&slot-out={place}/deep&access-out=rw&slot-in={place}/in&limit-turns=4");
     let started = visitor.send("/runs/new", &body);
     assert_eq!((started.status, started.header("location")), (303, Some("/r/r1")), "{}", started.body);
     let card = wait_for_mail(&home, "approval");
@@ -87,7 +88,7 @@ fn run_starts_from_its_form_with_a_chosen_folder() {
 fn staged_access_leaves_the_folder_unchanged() {
     let (home, fields, place) = home();
     let visitor = Visitor::new(&home);
-    let body = format!("{fields}&slot-out={place}/deep&access-out=stage&slot-in={place}");
+    let body = format!("{fields}&slot-out={place}/deep&access-out=stage&slot-in={place}/in");
     assert_eq!(visitor.send("/runs/new", &body).status, 303);
     home.almoner(&["wait", "r1"]).expect(0);
     assert!(!home.path("place/deep/a.md").exists());
@@ -102,7 +103,7 @@ fn forms_that_begin_or_change_need_the_session_token() {
     let own = ("Host", visitor.door.host.as_str());
     let page = visitor.door.page("");
     for (path, body) in [
-        ("/runs/new", format!("{fields}&slot-out={place}/deep&slot-in={place}")),
+        ("/runs/new", format!("{fields}&slot-out={place}/deep&slot-in={place}/in")),
         ("/examples", "example=clerk".to_owned()),
         ("/settings", "model=local".to_owned()),
     ] {

@@ -116,12 +116,18 @@ impl WorkerForm {
     /// When the daemon does not answer.
     pub(in crate::pages) fn model(&self, asked: &PageRequest) -> Result<Markup, Failure> {
         let wrong = self.told.at(&FormPlace::Model);
-        let known = take!(asked.ask(Request::Models)?, Models);
+        let known = match self.purpose {
+            WorkerUse::Chat => vec![],
+            WorkerUse::Run => take!(asked.ask(Request::Models)?, Models).can_ask,
+        };
+        let list = (!known.is_empty()).then_some("models");
         Ok(html! {
             label for="model" { "Model; empty for the one in your settings" }
-            input #model name="model" list="models" value=(asked.field("model").unwrap_or("")) autocomplete="off"
+            input #model name="model" list=[list] value=(asked.field("model").unwrap_or("")) autocomplete="off"
                 spellcheck="false" aria-describedby="model-error" aria-invalid=[wrong.map(|_| "true")];
-            datalist #models { @for one in &known.can_ask { option value=(one.model) { (visible_line(&one.origin)) } } }
+            @if list.is_some() {
+                datalist #models { @for one in &known { option value=(one.model) { (visible_line(&one.origin)) } } }
+            }
             (parts::wrong("model-error", wrong))
         })
     }
