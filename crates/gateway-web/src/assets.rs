@@ -126,7 +126,7 @@ mod tests {
             flate2::read::GzDecoder::new(&asset.packed()[..]).read_to_string(&mut text).unwrap();
             assert_eq!(text, lean(asset.text));
             // A text that spans lines would lose its indentation.
-            let is_whole = |line: &str| line.matches('`').count() % 2 == 0;
+            let is_whole = |line: &str| line.matches('`').count().is_multiple_of(2);
             assert!(asset.media != SCRIPT.media || text.lines().all(is_whole), "{}", asset.stem);
         }
     }

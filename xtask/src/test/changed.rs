@@ -31,11 +31,12 @@ impl Scope {
 const FOR_ALL: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", ".config/", ".cargo/"];
 
 /// Files and folders that a crate or its tests read, beside its own folder and those of the crates below it.
-const READ_BY: [(&str, &str); 11] = [
+const READ_BY: [(&str, &str); 12] = [
     ("clients/python/", "almoner"),
     // Its tests look at the files of all crates.
     ("crates/", "xtask"),
     ("docs/embedding.md", "almoner"),
+    ("docs/guides/", "almoner"),
     ("docs/models.md", "model"),
     ("docs/policy.md", "almoner"),
     ("docs/protocol/", "almoner"),

@@ -992,6 +992,8 @@ class _CardEntryRequired(TypedDict):
 
 class CardEntry(_CardEntryRequired, total=False):
     """One proposal on a card."""
+    #: The kind of the slot's content, as worker files name it, such as `outbox`. `None` for a call of an object.
+    kind: Optional[str]
     #: The party outside this machine that learns the arguments, if the call otherwise only reads.
     tells: Optional[Untrusted]
     #: The giver of each argument: the user, what the run has read, or nobody.
@@ -2704,6 +2706,10 @@ class Line(_LineRequired, total=False):
     """A message in a list."""
     #: The call that the message asks about. If there are several, it is the first that waits for an answer.
     call: Optional[AskedCall]
+    #: The title of the message: who wants to do what to what. A dismissed message has none.
+    title: Optional[Title]
+    #: The worst danger of an open approval, as far as the sources of its arguments show one.
+    danger: Optional[Title]
 
 
 _LinkFields = TypedDict('_LinkFields', {
@@ -3463,6 +3469,8 @@ class _MessageViewRequired(__MessageViewRequiredFields):
 
 class MessageView(_MessageViewRequired, total=False):
     """A message in full, as its reader sees it."""
+    #: The name of the worker whose run has sent the message, if a run has.
+    worker: Optional[str]
     #: The reader's message that this message answers.
     answers: Optional[MessageNumber]
     #: The objects that the code of a request to evaluate would use, each with its name in the code. `None`
@@ -4353,8 +4361,7 @@ class ProgramParam(_ProgramParamRequired, total=False):
     includes: Dict[str, BlobHash]
 
 
-class ProgramProposal(TypedDict):
-    """A program that a message proposes, as a user examines it before endowing it."""
+class _ProgramProposalRequired(TypedDict):
     #: The hash of exactly the parts that are shown and would run: the text, the included files and the slots.
     digest: str
     #: The text of the program.
@@ -4382,6 +4389,12 @@ class ProgramProposal(TypedDict):
     notes: List[Untrusted]
     #: The difference from the definition of the run that proposes the program, if both are worker files.
     difference: Optional[Untrusted]
+
+
+class ProgramProposal(_ProgramProposalRequired, total=False):
+    """A program that a message proposes, as a user examines it before endowing it."""
+    #: The line, the column and the reason why the text of code cannot be parsed, if so. Such code would fail.
+    syntax_error: Optional[Untrusted]
 
 
 class PromiseStatePending(TypedDict):
@@ -5369,6 +5382,18 @@ class RequestCard(_RequestCardRequired, total=False):
     agent: Optional[str]
 
 
+class _RequestOpenCardRequired(TypedDict):
+    request: Literal['open_card']
+    #: The message of the approval.
+    message: MessageNumber
+
+
+class RequestOpenCard(_RequestOpenCardRequired, total=False):
+    """Notes that the user has an approval before them in full."""
+    #: The agent, as a name path from the store's own host. `None` means that host.
+    agent: Optional[str]
+
+
 class _RequestWhyRequired(TypedDict):
     request: Literal['why']
     #: A run, a step, a message number, a file or a slot.
@@ -5603,7 +5628,7 @@ class RequestReplace(_RequestReplaceRequired, total=False):
 
 
 #: A request, with the agent on whose behalf it is made.
-Request = Union["RequestStatus", "RequestServerTools", "RequestRun", "RequestApprove", "RequestAnswerAll", "RequestBatchAsks", "RequestPreviewExtras", "RequestDeny", "RequestConfirmOutcome", "RequestAudit", "RequestSay", "RequestUndo", "RequestDiff", "RequestApply", "RequestDiscard", "RequestForget", "RequestGc", "RequestExport", "RequestCopy", "RequestSentRequest", "RequestResume", "RequestRuns", "RequestChats", "RequestTalkers", "RequestFamily", "RequestGetRun", "RequestBindings", "RequestJournal", "RequestMessages", "RequestCard", "RequestWhy", "RequestBlob", "RequestLastEvent", "RequestFollow", "RequestAct", "RequestLook", "RequestPass", "RequestStats", "RequestWeb", "RequestSessions", "RequestSecret", "RequestLogin", "RequestExamine", "RequestModels", "RequestSave", "RequestPolicy", "RequestBackup", "RequestStop", "RequestReplace"]
+Request = Union["RequestStatus", "RequestServerTools", "RequestRun", "RequestApprove", "RequestAnswerAll", "RequestBatchAsks", "RequestPreviewExtras", "RequestDeny", "RequestConfirmOutcome", "RequestAudit", "RequestSay", "RequestUndo", "RequestDiff", "RequestApply", "RequestDiscard", "RequestForget", "RequestGc", "RequestExport", "RequestCopy", "RequestSentRequest", "RequestResume", "RequestRuns", "RequestChats", "RequestTalkers", "RequestFamily", "RequestGetRun", "RequestBindings", "RequestJournal", "RequestMessages", "RequestCard", "RequestOpenCard", "RequestWhy", "RequestBlob", "RequestLastEvent", "RequestFollow", "RequestAct", "RequestLook", "RequestPass", "RequestStats", "RequestWeb", "RequestSessions", "RequestSecret", "RequestLogin", "RequestExamine", "RequestModels", "RequestSave", "RequestPolicy", "RequestBackup", "RequestStop", "RequestReplace"]
 
 
 class RequestAnswerValue(TypedDict):
@@ -6008,7 +6033,7 @@ class ResponseJournal(TypedDict):
 class ResponseMailbox(TypedDict):
     """Messages of a mailbox, one by one."""
     response: Literal['mailbox']
-    body: List[MailboxEntry]
+    body: List[Line]
 
 
 class ResponseThreads(TypedDict):
@@ -6034,6 +6059,17 @@ class ResponseCard(TypedDict):
     """An approval."""
     response: Literal['card']
     body: Card
+
+
+class ResponseCardOpeningBody(TypedDict):
+    #: Whether it had.
+    before: bool
+
+
+class ResponseCardOpening(TypedDict):
+    """Whether an approval had been shown to the user in full before."""
+    response: Literal['card_opening']
+    body: ResponseCardOpeningBody
 
 
 class ResponseExtrasPreview(TypedDict):
@@ -6341,7 +6377,7 @@ class ResponseFailed(TypedDict):
 
 
 #: A response of the daemon.
-Response = Union["ResponseWelcome", "ResponseWarning", "ResponseBatchAsks", "ResponseServerTools", "ResponseStatus", "ResponseReply", "ResponsePlan", "ResponseRuns", "ResponseChats", "ResponseTalkers", "ResponseFamily", "ResponseRun", "ResponseBindings", "ResponseJournal", "ResponseMailbox", "ResponseThreads", "ResponseAnswers", "ResponseCard", "ResponseExtrasPreview", "ResponseNames", "ResponseNamePage", "ResponseObject", "ResponseIdentifier", "ResponseGrants", "ResponseMessage", "ResponsePicks", "ResponseNarrowable", "ResponseProposed", "ResponseEndowed", "ResponsePromise", "ResponseCode", "ResponseRetentionPaths", "ResponseToken", "ResponsePass", "ResponseWeb", "ResponseSessions", "ResponseFormulaSummaries", "ResponseFormula", "ResponseGrant", "ResponseGraph", "ResponseStats", "ResponseWhy", "ResponseDiff", "ResponseUndoReport", "ResponseBlob", "ResponseBackedUp", "ResponseLastEvent", "ResponseEvent", "ResponseProgress", "ResponseText", "ResponseStuck", "ResponseSecrets", "ResponseLogin", "ResponseExamined", "ResponseModels", "ResponseSaved", "ResponsePolicy", "ResponseAudited", "ResponseForgotten", "ResponseFreed", "ResponseExported", "ResponseCopy", "ResponseSentRequest", "ResponseFailed"]
+Response = Union["ResponseWelcome", "ResponseWarning", "ResponseBatchAsks", "ResponseServerTools", "ResponseStatus", "ResponseReply", "ResponsePlan", "ResponseRuns", "ResponseChats", "ResponseTalkers", "ResponseFamily", "ResponseRun", "ResponseBindings", "ResponseJournal", "ResponseMailbox", "ResponseThreads", "ResponseAnswers", "ResponseCard", "ResponseCardOpening", "ResponseExtrasPreview", "ResponseNames", "ResponseNamePage", "ResponseObject", "ResponseIdentifier", "ResponseGrants", "ResponseMessage", "ResponsePicks", "ResponseNarrowable", "ResponseProposed", "ResponseEndowed", "ResponsePromise", "ResponseCode", "ResponseRetentionPaths", "ResponseToken", "ResponsePass", "ResponseWeb", "ResponseSessions", "ResponseFormulaSummaries", "ResponseFormula", "ResponseGrant", "ResponseGraph", "ResponseStats", "ResponseWhy", "ResponseDiff", "ResponseUndoReport", "ResponseBlob", "ResponseBackedUp", "ResponseLastEvent", "ResponseEvent", "ResponseProgress", "ResponseText", "ResponseStuck", "ResponseSecrets", "ResponseLogin", "ResponseExamined", "ResponseModels", "ResponseSaved", "ResponsePolicy", "ResponseAudited", "ResponseForgotten", "ResponseFreed", "ResponseExported", "ResponseCopy", "ResponseSentRequest", "ResponseFailed"]
 
 
 __RestoredFileRequiredFields = TypedDict('__RestoredFileRequiredFields', {
@@ -7788,6 +7824,17 @@ class ThreadPage(TypedDict):
     next: Optional[MessageNumber]
 
 
+class _TitleRequired(TypedDict):
+    #: The sentence.
+    text: Untrusted
+
+
+class Title(_TitleRequired, total=False):
+    """A sentence of the daemon, with the positions of its foreign words."""
+    #: The first byte of each foreign part, and the byte after its last.
+    quoted: List[List[int]]
+
+
 #: The class of a tool: its effect, and whether it tells others its arguments.
 ToolClass = Literal['reads', 'tells', 'changes', 'sends']
 
@@ -8302,6 +8349,11 @@ class Requests:
     def card(self, *, message: MessageNumber) -> Card:
         """An approval as it is shown to the user."""
         found: Card = self._ask({'request': 'card', 'message': message}, ('card',))["body"]
+        return found
+
+    def open_card(self, *, message: MessageNumber) -> ResponseCardOpeningBody:
+        """Notes that the user has an approval before them in full."""
+        found: ResponseCardOpeningBody = self._ask({'request': 'open_card', 'message': message}, ('card_opening',))["body"]
         return found
 
     def why(self, *, thing: str) -> List[Reason]:

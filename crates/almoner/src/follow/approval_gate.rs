@@ -23,12 +23,17 @@ pub struct CoveredEntries {
 }
 
 /// Returns the entries that a yes covers: those that it names, or else all that need no care. A card with one open call
-/// has nothing to choose, so the number of the message names the call.
+/// has nothing to choose, so the number of the message names the call. Away from a terminal, the message names all of its
+/// calls, because a script chose its line before.
 ///
 /// # Errors
-/// When the yes names no entry, and all of several open entries need care.
-pub fn covered_entries(card: &Card, named: Option<Vec<usize>>) -> Result<CoveredEntries, Failure> {
-    let unnamed = if named.is_some() { vec![] } else { danger::unticked(card) };
+/// When the yes at a terminal names no entry, and all of several open entries need care.
+pub fn covered_entries(
+    card: &Card,
+    named: Option<Vec<usize>>,
+    is_at_terminal: bool,
+) -> Result<CoveredEntries, Failure> {
+    let unnamed = if named.is_some() || !is_at_terminal { vec![] } else { danger::unticked(card) };
     if unnamed.is_empty() {
         return Ok(CoveredEntries { entries: named, unnamed });
     }
@@ -176,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_yes_leaves_careful_calls_open() {
+    fn plain_yes_at_a_terminal_leaves_careful_calls_open() {
         let (sends, changes) = (Effect::Commit, Effect::Modify);
         for (effects, named, expected) in [
             (&[changes, changes][..], None, Some((None, vec![]))),
@@ -185,10 +190,12 @@ mod tests {
             (&[sends, changes, sends], Some(vec![0]), Some((Some(vec![0]), vec![]))),
             (&[sends, sends], None, None),
         ] {
-            let covered = covered_entries(&card(effects), named).ok();
+            let covered = covered_entries(&card(effects), named, true).ok();
             assert_eq!(covered.map(|covered| (covered.entries, covered.unnamed)), expected, "{effects:?}");
         }
-        let failure = covered_entries(&card(&[sends, sends]), None).unwrap_err();
+        let failure = covered_entries(&card(&[sends, sends]), None, true).unwrap_err();
         assert!(failure.help.contains("almoner approve 7 1,2"), "{}", failure.help);
+        let script = covered_entries(&card(&[sends, sends]), None, false).unwrap();
+        assert_eq!(script, CoveredEntries { entries: None, unnamed: vec![] });
     }
 }

@@ -125,7 +125,7 @@ fn is_plain() -> bool {
 }
 
 fn interrupt_failure() -> Failure {
-    Failure::new(Exit::Interrupted, "cannot send: you interrupted the command")
+    Failure::new(Exit::Interrupted, "cannot send: you interrupted the command").help("nothing was sent")
 }
 
 fn failed(e: &dyn std::error::Error) -> Failure {

@@ -50,7 +50,7 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
         Some(Body::Approval { .. }) => {
             let card = questions::card(acting, number)?;
             let named = approval_gate::show_unopened(acting, &card, named)?;
-            approval_gate::covered_entries(&card, named)?
+            approval_gate::covered_entries(&card, named, output::can_ask())?
         }
         _ => CoveredEntries { entries: named, unnamed: vec![] },
     };

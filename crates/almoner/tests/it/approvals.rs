@@ -190,10 +190,11 @@ fn card_entries_are_answered_separately() {
     assert!(home.path("out/b.md").exists() && !home.path("out/a.md").exists());
 }
 
-/// A plain yes never covers a call that sends, or whose words come from a document, beside other calls.
+/// A plain yes at a terminal never covers a call that sends, or whose words come from a document, beside others.
 #[test]
 fn careful_call_is_approved_only_by_its_number() {
-    let home = clerk(&format!("{SEND}, {WRITE}"));
+    // The mail has the word of the other text.
+    let home = clerk(&format!("{SEND}, {}", WRITE.replace("text", "qzx")));
     home.almoner(&CLERK).expect(7);
     let list = home.almoner(&["inbox"]).expect(0).out;
     assert!(list.contains("clerk wants to send 1 mail and write 1 file"), "{list}");
@@ -202,17 +203,22 @@ fn careful_call_is_approved_only_by_its_number() {
     assert_eq!(json["title"]["text"], "clerk wants to send 1 mail and write 1 file");
     let careful: Vec<_> = json["entries"].as_array().unwrap().iter().map(|one| &one["is_careful"]).collect();
     assert_eq!(careful, [true, false]);
-    let said = home.almoner(&["approve", "1"]).expect(0);
-    assert!(said.err.contains("`almoner approve 1 1` approves call 1"), "{}", said.err);
+    home.almoner(&["inbox", "1", "--full"]).expect(0);
+    let (code, screen) = Terminal::open(&home, &["approve", "1"]).end();
+    assert!(code == 0 && screen.contains("`almoner approve 1 1` approves call 1"), "{screen}");
     home.almoner(&["approve", "1", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 1);
-    // All calls need care: a plain yes does nothing.
+    // All calls need care: a plain yes does nothing. In a script, the message names all of its calls.
     let home = clerk(&format!("{SEND}, {}", SEND.replace("\"s\"", "\"t\"")));
     home.almoner(&CLERK).expect(7);
-    let said = home.almoner(&["approve", "1"]).expect(7);
-    assert!(said.err.contains("`almoner approve 1 1,2` approves calls 1,2"), "{}", said.err);
+    home.almoner(&["inbox", "1", "--full"]).expect(0);
+    let (code, screen) = Terminal::open(&home, &["approve", "1"]).end();
+    assert!(code == 7 && screen.contains("`almoner approve 1 1,2` approves calls 1,2"), "{screen}");
     assert_eq!(home.almoner(&["inbox", "--json"]).expect(0).json()[0]["mail"]["needs_you"], true);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 2);
 }
 
 /// At a terminal, a person who has not opened the card in full types the yes once more.

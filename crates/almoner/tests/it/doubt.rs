@@ -57,7 +57,7 @@ fn interrupted_call_is_repeated_only_on_the_users_word() {
         "{said:?}"
     );
     let card = home.almoner(&["inbox", "2"]).expect(0);
-    assert!(card.out.contains("asks whether this happened") && card.out.contains("sleep 120"), "{card:?}");
+    assert!(card.out.contains("Did this happen?") && card.out.contains("sleep 120"), "{card:?}");
     let entry = &home.almoner(&["inbox", "2", "--json"]).expect(0).json()["entries"][0];
     let steps = home.trace("r1")["steps"].clone();
     let at = |kind: &str| {

@@ -300,7 +300,7 @@ fn guest_write_into_a_spool_asks_like_a_mail() {
     };
     assert!(!home.path("docs/outbox/r1-9.eml").exists());
     let card = home.almoner(&["inbox", &number, "--full"]).expect(0).out;
-    assert!(card.contains("] sends ") && card.contains("places/sends"), "{card}");
+    assert!(card.contains("    sends docs.write") && card.contains("places/sends"), "{card}");
     home.almoner(&["approve", &number]).expect(0);
     while !home.path("docs/outbox/r1-9.eml").exists() {
         assert!(begun.elapsed() < TIMEOUT, "it is not made");

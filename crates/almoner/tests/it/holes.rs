@@ -222,7 +222,7 @@ fn llm_do_17_identical_calls_are_one_card_with_three_entries() {
     let waits = run(&home, &[&SLOTS[..], &["--json"]].concat()).expect(7).json();
     assert_eq!(waits["pending"].as_array().unwrap().len(), 1, "one card: {waits}");
     let card = home.almoner(&["inbox", "1", "--full"]).expect(0).out;
-    assert!(card.contains("3 entries") && card.contains("[3] changes out.write"), "{card}");
+    assert!(card.contains("wants to write 3 files") && card.contains("[3] Write “a.md” in out"), "{card}");
     home.almoner(&["approve", "1", "--only", "2"]).expect(0);
     home.almoner(&["deny", "1", "-r", "once is enough"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);

@@ -156,7 +156,7 @@ fn managed_ask_asks_whatever_allows_the_call() {
     let home = clerk(WRITE);
     machine.almoner(&home, &[&CLERK[..], &["--allow", "out.write"]].concat()).expect(7);
     let card = machine.almoner(&home, &["inbox", "1", "--full"]).expect(0).out.replace("\n      ┆ ", "");
-    assert!(card.contains("the machine's administrator: `no-notes`"), "{card}");
+    assert!(card.contains("the machine's administrator: “no-notes”"), "{card}");
     machine.almoner(&home, &["approve", "1"]).expect(0);
     machine.almoner(&home, &["resume"]).expect(0);
     assert_eq!(home.read("out/a.md"), "text\n");

@@ -506,7 +506,7 @@ fn call_interrupted_by_a_crash_is_asked_about_not_repeated() {
     let said = home.almoner(&["resume"]).expect(7);
     assert!(said.err.contains("message 2"), "{said:?}");
     let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
-    assert!(card.contains("asks whether this happened") && card.contains("echo"), "{card}");
+    assert!(card.contains("Did this happen?") && card.contains("echo"), "{card}");
     assert_eq!(log(&home).len(), 1);
     home.almoner(&["outcome", "2", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);

@@ -53,7 +53,7 @@ fn number(home: &TestHome) -> String {
 }
 
 fn card(home: &TestHome) -> String {
-    home.almoner(&["inbox", &number(home)]).expect(0).out.replace("\n      ┆ ", "")
+    home.almoner(&["inbox", &number(home), "--full"]).expect(0).out.replace("\n      ┆ ", "")
 }
 
 /// Says yes to the waiting call, and lets the run go on to its end.
@@ -70,7 +70,7 @@ fn expect_asked(home: &TestHome, options: &[&str], what: &str) {
     assert_eq!(said.code, 7, "{what}: {said:?}");
     assert_eq!(spool(home), before, "{what}");
     let shown = card(home);
-    for words in ["] sends ", "the mail spool ", "outbox", "places/sends"] {
+    for words in ["    sends ", "the mail spool ", "outbox", "places/sends"] {
         assert!(shown.contains(words), "{what}: {words} in {shown}");
     }
 }
@@ -254,7 +254,7 @@ fn approved_write_does_not_send_into_a_later_spool() {
     let write = ("out_write", json!({ "path": "outbox/r1-9.eml", "content": MAIL }));
     let home = home("out: dir rw", std::slice::from_ref(&write));
     run(&home, &["-e", "out=.:rw"]).expect(7);
-    assert!(card(&home).contains("] changes "));
+    assert!(card(&home).contains("    changes out.write"));
     home.write("later.worker", "---\nslots: { box: outbox }\n---\nSay it.\n");
     home.write("later.json", json!([{ "turns": [{ "text": "said" }] }]).to_string());
     home.almoner(&["run", "later.worker", "-m", "scripted:later.json", "-e", "box=./outbox"]).expect(0);

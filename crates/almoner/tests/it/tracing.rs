@@ -106,7 +106,10 @@ fn dumb_terminal_prints_lines_and_card_stays_below_the_tree() {
     terminal.shows("Type `approve", 1);
     let before = terminal.screen();
     assert!(before.rfind("\u{1b}[J").unwrap() < before.rfind("── message").unwrap(), "{before:?}");
-    terminal.press("approve 1\n");
+    // The words of the files come from documents, so a yes names its calls. A card that was cut is shown in full first.
+    terminal.press("approve 1 1-6\n");
+    terminal.shows("type the same line once more", 1);
+    terminal.press("approve 1 1-6\n");
     let (code, screen) = terminal.end();
     assert_eq!(code, 0, "{screen}");
 }

@@ -173,7 +173,7 @@ fn http_send_cut_off_by_a_crash_is_asked_about_not_repeated() {
     crate::eval::kill(crate::between::daemon_of(&home));
     home.almoner(&["resume"]).expect(7);
     let card = home.almoner(&["inbox", "2", "--full"]).expect(0).out;
-    assert!(card.contains("asks whether this happened") && card.contains("POST"), "{card}");
+    assert!(card.contains("Did this happen?") && card.contains("POST"), "{card}");
     assert_eq!(count(), 1, "it is sent again by itself");
     home.almoner(&["outcome", "2", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);

@@ -40,14 +40,15 @@ pub fn set_default_model(place: &Place, model: &str) -> Result<(), Failure> {
     }
     let parsed = read::parse(&text).map_err(|trouble| fail(trouble.what))?;
     let mut expected = before;
-    expected.models.default = Some(model.to_owned());
+    // A name of the user's own is read as the model that it stands for.
+    expected.models.default.clone_from(&parsed.models.default);
     if parsed != expected {
         return Err(fail("another setting would change".to_owned()));
     }
     place::private_dir(&place.config)?;
     match std::fs::metadata(&file) {
         Ok(meta) => {
-            check_trusted(&meta).map_err(|(what, _)| fail(what.to_owned()))?;
+            check_trusted(&file, &meta).map_err(|(what, _)| fail(what.to_owned()))?;
             whole_file::replace(&file, text.as_bytes())
         }
         Err(_) => whole_file::create(&file, 0o600, text.as_bytes()),

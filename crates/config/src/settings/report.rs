@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(row("names").value, "fast = scripted:/s.json");
         assert_eq!(
             (row("bind").origin, report.default_model.as_deref()),
-            (SettingOrigin::BuiltIn, Some("fast"))
+            (SettingOrigin::BuiltIn, Some("scripted:/s.json"))
         );
         assert!(!format!("{report:?}").contains("hush"));
     }

@@ -89,7 +89,7 @@ pub fn view(entry: &CardEntry) -> CallView<'_> {
 }
 
 impl CallView<'_> {
-    fn words(&self) -> Option<&'static MethodWords> {
+    fn method_words(&self) -> Option<&'static MethodWords> {
         let kind = self.kind?.split(' ').next()?;
         WORDS.iter().find(|words| words.kind == kind && words.method == self.method)
     }
@@ -110,8 +110,10 @@ impl CallView<'_> {
 
     /// Returns the call in words that follow `wants to`.
     pub fn infinitive(&self) -> Quoting {
-        let filled = self.words().and_then(|words| self.fill(words.single));
-        filled.unwrap_or_else(|| match self.words() {
+        let filled = self.method_words().and_then(|words| self.fill(words.single));
+        let filled =
+            filled.map(|said| if self.is_sent_by_place() { said.and(", which sends it") } else { said });
+        filled.unwrap_or_else(|| match self.method_words() {
             Some(words) => Quoting::ours(counted(words.count, 1)),
             None => {
                 let verb = if self.kind == Some("mcp") { "use the tool " } else { "call " };
@@ -154,9 +156,18 @@ impl CallView<'_> {
         }
     }
 
+    /// Returns whether a change sends because of the place that it reaches, such as a mail spool.
+    fn is_sent_by_place(&self) -> bool {
+        let kind = self.kind.and_then(|kind| kind.split(' ').next());
+        self.effect == Effect::Commit && matches!(kind, Some("dir" | "git"))
+    }
+
     /// Returns the verb and the nouns with which calls of this kind are counted.
     pub(super) fn count_words(&self) -> (&'static str, &'static str, &'static str) {
-        match (self.words(), self.kind, self.effect) {
+        if self.is_sent_by_place() {
+            return ("make", "change that is sent", "changes that are sent");
+        }
+        match (self.method_words(), self.kind, self.effect) {
             (Some(words), ..) => words.count,
             (None, Some("mcp"), Effect::Observe) => ("use", "tool that reads", "tools that read"),
             (None, Some("mcp"), Effect::Modify) => {
@@ -198,6 +209,7 @@ mod tests {
             (Some("outbox"), "send", Commit, &[], "Send 1 mail"),
             (Some("dir rw"), "write", Modify, &[("path", "2.md")], "Write “2.md” in out"),
             (Some("dir rw"), "move", Modify, &[("from", "a"), ("to", "b")], "Move “a” to “b” in out"),
+            (Some("dir rw"), "write", Commit, &[("path", "a.eml")], "Write “a.eml” in out, which sends it"),
             (Some("dir rw"), "list", Observe, &[], "List out"),
             (
                 Some("program"),

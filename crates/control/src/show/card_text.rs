@@ -20,7 +20,7 @@ use super::grant_heading::GRANT_HEADING;
 use super::journal::finding_quoting;
 use super::lines::{self, Marks};
 use super::task::{Screen, TaskLength};
-use super::{call_words, danger, giver, headline};
+use super::{call_words, danger, giver, headline, short_path};
 
 /// The maximum number of lines of a card that stays on the screen as a whole.
 const SCREEN: usize = 40;
@@ -162,8 +162,8 @@ impl Card {
         let mut parts = Vec::new();
         match passages {
             0 => {}
-            1 => parts.push("1 passage comes from a document".to_owned()),
-            _ => parts.push(format!("{passages} passages come from documents")),
+            1 => parts.push("1 passage of a document".to_owned()),
+            _ => parts.push(format!("{passages} passages of documents")),
         }
         if has_rules {
             parts.push("why you are asked".to_owned());
@@ -201,6 +201,16 @@ pub(super) fn write_warning(heading: &str, dangers: &[Quoting], columns: usize, 
     }
 }
 
+/// Returns a place of the user's in at most this many characters. A path in it loses directories on its left.
+fn fitted(place: &str, max_chars: usize) -> String {
+    let path_starts = place.find('/').unwrap_or(0);
+    let others = place.chars().count() - place.get(path_starts..).map_or(0, |path| path.chars().count());
+    match place.chars().count() <= max_chars {
+        true => place.to_owned(),
+        false => short_path::shortened(place, None, max_chars.saturating_sub(others)),
+    }
+}
+
 impl RowLimit {
     /// Writes a text with its first rows. If there are more, a line counts them.
     fn write(&mut self, out: &mut String, text: impl FnOnce(&mut String)) {
@@ -226,15 +236,18 @@ impl CardEntry {
     fn write_title(&self, number: usize, has_step: bool, columns: usize, out: &mut String) {
         let said = call_words::of_entry(self);
         lines::write(out, Marks::each(&format!("[{number}] ")), &visible_line(said.text()), columns);
-        let step = if has_step { format!("    {}", self.step) } else { String::new() };
-        let target = format!(
-            "{} {}.{} → {}{step}",
+        let before = format!(
+            "{} {}.{} → ",
             visible_line(self.effect_quoting().text()),
             visible_line(&self.slot),
             visible_line(&self.method),
-            visible_line(&self.target),
         );
-        lines::write(out, Marks::each("    "), &target, columns);
+        let place = visible_line(&self.target);
+        let line = match has_step {
+            true => format!("{before}{place}    {}", self.step),
+            false => before.clone() + &fitted(&place, columns.saturating_sub(before.chars().count() + 5)),
+        };
+        lines::write(out, Marks::each("    "), &line, columns);
     }
 
     /// Writes the title of calls that look alike.
@@ -523,7 +536,7 @@ pub(super) mod tests {
               ┆ “archive@records-backup.examp
               ┆ le”
             sends outbox.send → mail spool
-              ┆ /home/me/outbox
+              ┆ …/outbox
             to: “archive@records-backup.exampl
               ┆ e”
             body (2 lines):
@@ -603,7 +616,7 @@ pub(super) mod tests {
         assert!(long.is_folded(80) && shown.lines().count() < SCREEN, "{shown}");
         assert!(shown.contains("to: “a@b.example”") && shown.contains("(… 194 more lines)"), "{shown}");
         assert!(shown.contains("`almoner inbox 3 --full` shows every line"), "{shown}");
-        // What fits on a screen is shown with every byte.
+        // A card that fits on a screen is shown with every byte.
         let short = card(vec![entry(&[("to", "a@b.example"), ("body", &"line\n".repeat(20))])]);
         assert!(!short.is_folded(80), "{}", short.render(80));
         assert_eq!(short.render(80).matches("│ line").count(), 20);

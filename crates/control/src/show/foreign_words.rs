@@ -10,8 +10,8 @@ use passable::{Quoting, visible_line};
 /// The maximum number of characters of a foreign word in a sentence, as a screen shows them.
 const MAX_SHOWN: usize = 60;
 
-/// The maximum number of names in a list.
-const MAX_LISTED: usize = 3;
+/// The maximum number of characters of the places in a list. The first place is always named.
+const MAX_LISTED_CHARS: usize = 40;
 
 /// Returns the name of a worker, an agent or a slot. A plain word needs no quotation marks.
 pub fn name(word: &str) -> Quoting {
@@ -35,8 +35,17 @@ pub fn value(text: &str) -> Quoting {
 
 /// Returns the first few places, with the number of the others.
 pub fn places(all: &[String]) -> Quoting {
-    let named: Vec<Quoting> = all.iter().take(MAX_LISTED).map(|word| place(word)).collect();
-    match all.len().saturating_sub(MAX_LISTED) {
+    let mut room = MAX_LISTED_CHARS;
+    let mut named: Vec<Quoting> = Vec::new();
+    for one in all.iter().map(|word| place(word)) {
+        let left = room.checked_sub(one.text().chars().count());
+        if left.is_none() && !named.is_empty() {
+            break;
+        }
+        room = left.unwrap_or(0);
+        named.push(one);
+    }
+    match all.len().saturating_sub(named.len()) {
         0 => listed(&named),
         more => Quoting::joined(named, ", ").and(format!(" and {more} more")),
     }
@@ -151,14 +160,19 @@ mod tests {
 
     #[test]
     fn places_are_listed_and_counted() {
-        let all = |count: usize| -> Vec<String> { (0..count).map(|at| format!("{at}.txt")).collect() };
-        for (count, expected) in [
-            (1, "0.txt"),
-            (2, "0.txt and 1.txt"),
-            (3, "0.txt, 1.txt and 1 more"),
-            (5, "0.txt, 1.txt and 3 more"),
+        let long = format!("{}.txt", "x".repeat(50));
+        for (all, expected) in [
+            (&["0.txt"][..], "0.txt"),
+            (&["0.txt", "1.txt"], "0.txt and 1.txt"),
+            (&["0.txt", "1.txt", "2.txt"], "0.txt, 1.txt and 2.txt"),
+            (
+                &["mail/5-mail-from-supplier.eml", "1.txt", "2-of-all.txt", "3.txt"],
+                "mail/5-mail-from-supplier.eml, 1.txt and 2 more",
+            ),
+            (&[&long, "1.txt"], &format!("{long} and 1 more")),
         ] {
-            assert_eq!(places(&all(count)).text(), expected);
+            let all: Vec<String> = all.iter().map(|one| (*one).to_owned()).collect();
+            assert_eq!(places(&all).text(), expected);
         }
     }
 

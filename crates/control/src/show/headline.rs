@@ -148,14 +148,14 @@ impl MessageSubject<'_> {
     /// Returns the title of the message: who wants to do what, and the beginning of the sender's own words.
     pub fn title(&self) -> Quoting {
         let deed = self.deed();
-        match self.words() {
+        match self.description() {
             Some(words) if !words.trim().is_empty() => deed.and(": ").then(&foreign_words::value(&words)),
             _ => deed,
         }
     }
 
     /// Returns the sender's own words that follow its deed in the title.
-    fn words(&self) -> Option<Cow<'_, str>> {
+    fn description(&self) -> Option<Cow<'_, str>> {
         match self.body {
             Body::Request { description, .. } | Body::Form { description, .. } => {
                 Some(Cow::Borrowed(description.raw()))

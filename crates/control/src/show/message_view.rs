@@ -585,7 +585,7 @@ mod tests {
         );
         let whole = |body| render(&view(body), 80).chars().filter(|c| *c == 'é').count();
         assert_eq!(whole(body), 90_000);
-        // The user's own command is shown in full if there is room.
+        // The user's own command is shown in full if there is room. The title above it has a beginning of it.
         let body = Body::Command {
             verb: "send".to_owned(),
             text: long.clone().into(),
@@ -594,7 +594,7 @@ mod tests {
             grant: None,
         };
         assert_eq!(summary(&body).chars().filter(|c| *c == 'é').count(), MAX_SUMMARY_BYTES / 2);
-        assert_eq!(whole(body), 90_000);
+        assert_eq!(whole(body), 90_060);
         let id = FormulaId { number: [1; 32], node: [2; 32] };
         let field = Field {
             name: "x".to_owned(),

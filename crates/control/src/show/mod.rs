@@ -27,6 +27,7 @@ pub mod object_view;
 pub mod outcome;
 pub mod reason;
 pub mod run_log;
+pub mod short_path;
 pub mod stats;
 pub mod task;
 pub mod timeline;

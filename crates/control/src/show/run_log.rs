@@ -49,7 +49,7 @@ impl RunLog {
     /// Notes a proposed call.
     pub fn add_proposal(&mut self, run: RunNumber, step: u64, proposal: &Proposal) {
         let is_read = proposal.effect == Effect::Observe;
-        self.calls.insert((run, step), (words(proposal), is_read));
+        self.calls.insert((run, step), (call_words(proposal), is_read));
     }
 
     /// Returns the line for a change, or `None` if the change is not reported. `entry` is that of
@@ -158,7 +158,7 @@ fn reason(message: Option<&str>) -> String {
 }
 
 /// Returns a call in words: the method, and its first argument if that is text.
-fn words(proposal: &Proposal) -> String {
+fn call_words(proposal: &Proposal) -> String {
     let method = format!("{}.{}", visible_line(&proposal.slot), visible_line(&proposal.method));
     let Some(object) = proposal.args.first().and_then(|value| value.as_str()).filter(|text| !text.is_empty())
     else {

@@ -270,6 +270,6 @@ mod tests {
         assert_eq!(text.lines().count(), 10, "{text}");
         assert!(text.contains("(… 393 more lines of it: `almoner inbox 3"), "{text}");
         assert_eq!(shown_on(&task, TaskLength::Whole).matches("│ line").count(), 400);
-        assert_eq!(shown_on(&task, TaskLength::Short).lines().count(), 6);
+        assert_eq!(shown_on(&task, TaskLength::Short).lines().count(), 7);
     }
 }

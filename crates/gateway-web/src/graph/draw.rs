@@ -8,8 +8,9 @@ use maud::{Markup, html};
 use passable::visible_line;
 
 use super::layout::{HEIGHT, Point, WIDTH, layout};
-use crate::page::short_path::{description, shortened};
+use crate::page::short_path::{MAX_CHARS, description};
 use crate::page::{context, kinds, link, parts};
+use control::show::short_path::shortened;
 
 /// The maximum number of characters of a text in a node.
 const MAX_LETTERS: usize = 21;
@@ -153,7 +154,7 @@ fn title(node: &Node) -> String {
 
 /// Returns the text in a node. Of a path, it keeps the end.
 fn short_title(node: &Node) -> String {
-    let short = shortened(&title(node), context::home().as_deref());
+    let short = shortened(&title(node), context::home().as_deref(), MAX_CHARS);
     let letters = short.chars().count();
     if node.name.is_none() && short.contains('/') && letters > MAX_LETTERS {
         return format!("…{}", short.chars().skip(letters + 1 - MAX_LETTERS).collect::<String>());

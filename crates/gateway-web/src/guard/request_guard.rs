@@ -69,10 +69,14 @@ impl RequestHeaders<'_> {
     }
 
     fn check_read(&self) -> Result<(), Refusal> {
-        let foreign = matches!(self.site, Some(site) if site != "same-origin" && site != "none");
         let arrives =
             self.mode == Some("navigate") && self.dest == Some("document") && DOORS.contains(&self.path);
-        if foreign && !arrives { Err(Refusal::Site) } else { Ok(()) }
+        if self.is_from_elsewhere() && !arrives { Err(Refusal::Site) } else { Ok(()) }
+    }
+
+    /// Returns whether the browser says that another site, or another name of this machine, has caused the request.
+    fn is_from_elsewhere(&self) -> bool {
+        matches!(self.site, Some(site) if site != "same-origin" && site != "none")
     }
 
     fn check_write(&self, own: &str) -> Result<(), Refusal> {
@@ -82,7 +86,7 @@ impl RequestHeaders<'_> {
             Some(origin) => origin.eq_ignore_ascii_case(own),
             None => false,
         };
-        if ours { Ok(()) } else { Err(Refusal::Origin) }
+        if ours && !self.is_from_elsewhere() { Ok(()) } else { Err(Refusal::Origin) }
     }
 }
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The time until a session ends that is not used, in milliseconds.
 pub const SESSION_TIMEOUT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-/// The time after which a session in use gets a new handle and a new end, in milliseconds. Whoever has copied a cookie
-/// can use it for this time at most, before the copy ends the session.
+/// The time after which a session in use gets a new handle and a new end, in milliseconds. A copied cookie is
+/// of use for this time at most, before the copy ends the session.
 const RENEWAL_INTERVAL_MS: i64 = 60 * 60 * 1000;
 
 /// The time during which requests with the earlier handle may still be under way, in milliseconds.

@@ -50,7 +50,7 @@ mod tests {
     use crate::page::context::PageContext;
 
     #[test]
-    fn distance_is_told_in_the_largest_unit() {
+    fn distance_has_the_largest_unit() {
         const NOW: i64 = 1_791_279_000_000;
         let check = |seconds: i64, expected: &str| assert_eq!(distance(NOW + seconds * 1000, NOW), expected);
         check(0, "just now");

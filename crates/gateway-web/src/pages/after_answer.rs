@@ -5,9 +5,9 @@ use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Look, Request, Response};
 use control::show::card::{Card, CardEntry};
 use control::show::difference;
+use control::threads::Line;
 use control::view::MessageView;
 use kernel::message::{Answer as Said, Body};
-use kernel::query::MailboxEntry;
 use kernel::run::{Run, State};
 use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
@@ -64,7 +64,7 @@ fn waiting(asked: &PageRequest) -> Result<WaitingMessages, Failure> {
     let filter = MessageFilter::Mailbox { open: true, order: Order::OldestFirst };
     let page = PageBounds { after: None, limit: MAX_LATER };
     let open = take!(asked.ask(Request::Messages { filter, page })?, Mailbox);
-    Ok(WaitingMessages(open.iter().map(|letter| letter.number).collect()))
+    Ok(WaitingMessages(open.iter().map(|line| line.letter.number).collect()))
 }
 
 /// Returns whether the last answer to a card denied a call.
@@ -206,13 +206,13 @@ fn asks_again(
     let filter = MessageFilter::Mailbox { open: false, order: Order::OldestFirst };
     let page = PageBounds { after: Some(number), limit: MAX_LATER };
     let later = take!(asked.ask(Request::Messages { filter, page })?, Mailbox);
-    let is_ask = |letter: &&MailboxEntry| {
+    let is_ask = |line: &&Line| {
         matches!(
-            letter.body(),
+            line.letter.body(),
             Some(Body::Approval { run: own, .. } | Body::Budget { run: own, .. }) if *own == run
         )
     };
-    Ok(later.iter().find(is_ask).map(|letter| letter.number))
+    Ok(later.iter().find(is_ask).map(|line| line.letter.number))
 }
 
 /// Returns the differences of the calls of a card from the calls that the user denied before.

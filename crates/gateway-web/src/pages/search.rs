@@ -6,8 +6,7 @@
 use control::exit::Failure;
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Look, Request};
-use control::show::message_view;
-use kernel::query::MailboxEntry;
+use control::threads::Line;
 use kernel::run::Run;
 use maud::{Markup, html};
 
@@ -111,32 +110,26 @@ fn names(asked: &PageRequest, words: &str) -> Result<Vec<Markup>, Failure> {
 fn messages(asked: &PageRequest, words: &str) -> Result<Vec<Markup>, Failure> {
     let filter = MessageFilter::Mailbox { open: false, order: Order::NewestFirst };
     let page = PageBounds { after: None, limit: MAX_EXAMINED };
-    let letters = take!(asked.ask(Request::Messages { filter, page })?, Mailbox);
-    Ok(letters.iter().filter(|letter| is_found(letter, words)).take(MAX_RESULTS).map(message).collect())
+    let lines = take!(asked.ask(Request::Messages { filter, page })?, Mailbox);
+    Ok(lines.iter().filter(|line| is_found(line, words)).take(MAX_RESULTS).map(message).collect())
 }
 
-/// Returns whether the number, the kind or the first words of a message have the searched words in them.
-fn is_found(letter: &MailboxEntry, words: &str) -> bool {
-    let number = letter.number.to_string();
-    if words.trim_start_matches('#') == number {
+/// Returns whether the number, the kind or the title of a message has the searched words in it.
+fn is_found(line: &Line, words: &str) -> bool {
+    if words.trim_start_matches('#') == line.letter.number.to_string() {
         return true;
     }
-    let summary = letter.body().map(message_view::summary_parts);
-    let shown = summary.map(|one| format!("{}{}", one.ours, one.theirs)).unwrap_or_default();
-    let kind = kinds::message(&letter.mail.envelope.kind);
-    format!("{kind} {shown}").to_lowercase().contains(words)
+    let title = line.title.as_ref().map_or("", |title| title.text.raw());
+    let kind = kinds::message(&line.letter.mail.envelope.kind);
+    format!("{kind} {title}").to_lowercase().contains(words)
 }
 
-fn message(letter: &MailboxEntry) -> Markup {
-    let envelope = &letter.mail.envelope;
+fn message(line: &Line) -> Markup {
+    let (number, envelope) = (line.letter.number, &line.letter.mail.envelope);
     let words = html! {
-        "#" (letter.number) " "
-        @match letter.body() { Some(body) => (parts::summary(body)), None => "dismissed" }
+        "#" (number) " "
+        @match &line.title { Some(title) => (parts::plain_sentence(&title.quoting())), None => "dismissed" }
     };
-    hit(
-        &format!("/m/{}", letter.number),
-        kinds::message(&envelope.kind),
-        &words,
-        &parts::when(envelope.sent_ms),
-    )
+    let when = parts::when(envelope.sent_ms);
+    hit(&format!("/m/{number}"), kinds::message(&envelope.kind), &words, &when)
 }

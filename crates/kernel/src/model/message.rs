@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use passable::Untrusted;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::budget::Raise;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRef};
@@ -385,6 +386,13 @@ pub struct Envelope {
     pub reply_to: Option<Number>,
 }
 
+/// Reads answers by entry. Serde hands the keys of a flattened map over as texts only.
+fn answers_by_entry<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<usize, Answer>, D::Error> {
+    let texts = BTreeMap::<String, Answer>::deserialize(from)?;
+    let entry = |(key, answer): (String, Answer)| Ok((key.parse().map_err(D::Error::custom)?, answer));
+    texts.into_iter().map(entry).collect()
+}
+
 /// A message in one mailbox, with its state there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -394,7 +402,7 @@ pub struct Mail {
     /// The message. `None` once it has been dismissed.
     pub message: Option<FormulaId>,
     /// The answers so far, by entry. A message that asks for one thing has only entry 0.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "answers_by_entry")]
     pub answers: BTreeMap<usize, Answer>,
     /// Whether the message still needs an answer in this mailbox.
     pub needs_you: bool,

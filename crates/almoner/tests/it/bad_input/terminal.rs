@@ -53,7 +53,7 @@ fn ctrl_c_during_a_model_call_leaves_the_run_active() {
     });
     let mut terminal = Terminal::open(&desk.home, &["run", "hello.worker", "-m", &server.model()]);
     wait_until("the model is asked", || server.requests().len() == 1);
-    terminal.shows("r3#1 prompted", 1);
+    terminal.shows("r3 `hello` asks ", 1);
     terminal.press(CTRL_C);
     let (code, screen) = terminal.end();
     assert_eq!(code, 130, "{screen}");
@@ -177,6 +177,7 @@ fn foreign_lines_stay_marked_in_a_narrow_window() {
                 "    content (2 lines):",
                 "      │ ",
                 "      ┆ ",
+                "    · ",
                 "  ▸ ",
             ];
             assert!(line.is_empty() || ours.iter().any(|mark| line.starts_with(mark)), "{line:?} in\n{card}");

@@ -52,7 +52,7 @@ fn every_page_has_its_own_title() {
     let mut all = BTreeSet::new();
     for (path, title) in [
         ("/", "Inbox"),
-        ("/m/0.1", "#0.1 command"),
+        ("/m/0.1", "You typed “almoner chat -m scripted:done.json”"),
         ("/runs", "Runs"),
         ("/runs?state=stalled", "Runs: stalled"),
         ("/r/r1", "r1 greeter"),

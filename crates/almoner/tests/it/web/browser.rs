@@ -329,11 +329,41 @@ impl Browser {
     /// Clicks this, and returns whether it was hit. The driver looks where it lies and presses there afterwards; an error
     /// that a script shows above it in between moves it away.
     fn click(&self, thing: &Element) -> Option<()> {
-        self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()?;
+        if let Err(wrong) = self.click_once(&thing.0) {
+            if wrong.contains("click intercepted") {
+                self.scroll_down();
+            }
+            return None;
+        }
         // A page that came meanwhile knows nothing of it, and one that asks a question answers nothing.
         let ask = json!({ "script": "return window.isHit === false", "args": [] });
         let is_missed = self.scripts && self.command("POST", "/execute/sync", &ask) == Ok(Value::Bool(true));
         (!is_missed).then_some(())
+    }
+
+    fn click_once(&self, element: &str) -> Result<Value, String> {
+        self.command("POST", &format!("/element/{element}/click"), &json!({}))
+    }
+
+    /// Clicks an element. The bar at the lower edge may cover it; a person then scrolls a little further.
+    #[track_caller]
+    fn click_in_view(&self, element: &str) {
+        let clicked = self.wait(|| match self.click_once(element) {
+            Err(wrong) if wrong.contains("click intercepted") => {
+                self.scroll_down();
+                None
+            }
+            clicked => Some(clicked),
+        });
+        clicked.expect("the element is covered").unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+
+    /// Turns the wheel a little. It works without scripts too.
+    fn scroll_down(&self) {
+        let turn = json!({ "type": "scroll", "x": 300, "y": 200, "deltaX": 0, "deltaY": 160, "duration": 0 });
+        let wheel = json!({ "actions": [{ "type": "wheel", "id": "wheel", "actions": [turn] }] });
+        // A page that is just left has nothing to scroll.
+        let _ = self.command("POST", "/actions", &wheel);
     }
 
     /// Types into something. A field that the page replaces meanwhile is looked for again: nothing was typed into it.
@@ -378,7 +408,7 @@ impl Browser {
         let list = self.find("combobox", list);
         if self.attribute(&list, "role").as_deref() == Some("combobox") {
             // A click shows all options again, also after an earlier choice.
-            self.post(&format!("/element/{}/click", list.0), &json!({}));
+            self.click_in_view(&list.0);
             return self.press("option", option);
         }
         let options = self.post(
@@ -392,7 +422,7 @@ impl Browser {
         let wanted = ids.iter().find(|id| text(id).trim().starts_with(option));
         let all: Vec<String> = ids.iter().map(text).collect();
         let wanted = wanted.unwrap_or_else(|| panic!("no option `{option}` among {all:?}"));
-        self.post(&format!("/element/{wanted}/click"), &json!({}));
+        self.click_in_view(wanted);
     }
 
     /// Returns the text in a field; an empty one if the page has just replaced the field.
@@ -483,8 +513,9 @@ impl Browser {
     #[track_caller]
     pub(crate) fn axe(&self, place: &str) {
         let source = super::axe();
-        // The page's own policy covers the page and not the driver's scripts.
-        self.run(&format!("{source}; window.axe = axe; return true;"));
+        // The page's own policy covers the page and not the driver's scripts. At the end of the page, the bar at the lower
+        // edge covers nothing that could be pressed.
+        self.run(&format!("{source}; window.axe = axe; window.scrollTo(0, 1e6); return true;"));
         let found = self.run_async(
             "const done = arguments[arguments.length - 1];
              axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })

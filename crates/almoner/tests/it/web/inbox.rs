@@ -119,12 +119,13 @@ fn keyboard_moves_through_threads_and_dismisses() {
     browser.keys("k");
     on("two ⏎ lines");
     browser.keys("?");
-    browser.says("e dismisses");
+    browser.says("Dismiss the message of the row");
+    browser.keys("\u{E00C}");
     browser.keys("\u{E007}");
     let opened = browser.wait(|| (browser.at() == door.page(&format!("/m/{}", numbers[2]))).then_some(()));
     assert!(opened.is_some(), "{}", browser.at());
     // A letter is none of a button's.
-    browser.run("document.querySelector('footer button').focus()");
+    browser.run("document.querySelector('header button').focus()");
     browser.keys("g");
     assert_eq!(browser.at(), door.page(&format!("/m/{}", numbers[2])));
     browser.run("document.activeElement.blur()");
@@ -141,7 +142,7 @@ fn new_messages_do_not_move_the_focused_row() {
     browser.says("2 messages below");
     browser.keys("jj");
     let at = || {
-        browser.run("const at = document.activeElement; return [at.textContent.trim(), at.getBoundingClientRect().top]")
+        browser.run("const at = document.activeElement; return [at.textContent.trim(), Math.round(at.getBoundingClientRect().top)]")
     };
     let before = at();
     for (n, above) in [("a", "For information"), ("b", "Needs you")] {
@@ -243,10 +244,7 @@ fn inbox_filters_counts_and_pages_work_at_scale() {
     super::fill(&home, many);
     let visitor = Visitor::new(&home);
     let links = |body: &str| -> Vec<u64> {
-        body.split("class=\"row cells\" href=\"/m/")
-            .skip(1)
-            .map(|rest| between(rest, "", "\"").parse().unwrap())
-            .collect()
+        body.split(" href=\"/m/").skip(1).map(|rest| between(rest, "", "\"").parse().unwrap()).collect()
     };
     let page = visitor.get("/?kind=request", &[]).body;
     assert_eq!(between(&page, "class=\"count\">", "<"), "3");
@@ -286,7 +284,7 @@ fn inbox_filters_by_state_and_mentions_other_waiting_messages() {
         ["wish a", "wish b", "wish c", "to be dismissed", "to be kept"].map(|text| numbered(&home, text)[0]);
     let visitor = Visitor::new(&home);
     let page = |path: &str| visitor.get(path, &[]).body;
-    let lists = |body: &str, number: u64| body.contains(&format!("class=\"row cells\" href=\"/m/{number}\""));
+    let lists = |body: &str, number: u64| body.contains(&format!(" href=\"/m/{number}\""));
     // A filter does not hide that other messages need the user.
     let commands = page("/?kind=command");
     assert!(!commands.contains("Nothing waits for you"), "{commands}");
@@ -344,9 +342,10 @@ fn long_message_is_cut_in_its_row_and_folded_on_its_page() {
     assert_eq!(answer.matches('ø').count(), 100, "{answer}");
     let (browser, _) = let_in(&home, true, &format!("/m/{package}"));
     browser.says("What it says");
-    assert!(!browser.text().contains('å'), "folded");
+    // The title of the page has a beginning of the words.
+    assert!(browser.text().matches('å').count() <= 200, "folded");
     browser.press("button", "What it says");
-    browser.says("ååå");
+    browser.says(&"å".repeat(1000));
     looked_at_with(&browser, "long-message", true);
     browser.clean(&[]);
 }

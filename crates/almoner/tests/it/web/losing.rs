@@ -57,7 +57,7 @@ fn unsent_form_is_restored_after_a_failed_send() {
     there("a daemon that had gone");
     browser.press("button", "Send the answer");
     browser.says("✓ answered");
-    assert_eq!(browser.at(), door.page(&format!("/m/{number}")));
+    assert_eq!(browser.at(), door.page(&format!("/m/{number}?answered=yes")));
     // An accepted answer is no draft any more.
     assert_eq!(
         browser.run(

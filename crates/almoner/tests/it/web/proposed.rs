@@ -54,7 +54,7 @@ fn proposed(scripts: bool) {
     browser.press("button", "Edit a copy");
     browser.run("document.getElementById('copy').value = '--- no code'");
     browser.press("button", "Propose the copy to myself");
-    browser.says("code does not begin with `---`");
+    browser.says("code does not begin with ---");
     assert_eq!(browser.value(&browser.find("textbox", "Its text")), "--- no code");
     browser.run("document.getElementById('copy').value = '[s1, s2, s10]; [s2]'");
     browser.press("button", "Propose the copy to myself");

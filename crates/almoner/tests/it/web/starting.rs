@@ -43,7 +43,7 @@ fn run_starts_from_its_form_with_a_chosen_folder() {
     // The chooser keeps all that is filled in, and starts nothing.
     let open = visitor.send("/runs/new", &format!("{fields}&slot-out={place}:rw&browse=slot-out"));
     assert_eq!(open.status, 200, "{}", open.body);
-    for part in [&format!("value=\"{place}/deep\""), "Use this folder", "value=\"paint\""] {
+    for part in [&format!("value=\"{place}/deep\""), "Use this folder", "paint</textarea>"] {
         assert!(open.body.contains(part), "{part}: {}", open.body);
     }
     let chosen = visitor.send("/runs/new", &format!("{fields}&browsing=slot-out&use={place}/deep"));

@@ -6,11 +6,11 @@ use control::protocol::{AgentAct, Look};
 use control::view::GrantRow;
 use kernel::{FormulaId, GrantNumber};
 use maud::{Markup, html};
-use passable::visible_line;
+use passable::{visible_line, visible_name};
 
 use super::{holder, state, table};
 use crate::answer::{Answer, Page};
-use crate::page::short_path::description;
+use crate::page::short_path::{self, description};
 use crate::page::{digest_field, link, parts};
 use crate::page_request::{PageRequest, take};
 use crate::pages::runs::figures::called;
@@ -64,7 +64,13 @@ fn page(asked: &PageRequest, view: &GrantView, said: Option<Markup>) -> Result<A
         section #grant aria-label="The grant" data-live {
             p { span.mark { (state(row, now)) } " " (link::why(number)) }
             dl.facts {
-                dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (description(&view.target.words)) } }
+                dt { "What" } dd {
+                    (called(&view.target))
+                    // The page of one grant has room for the whole path.
+                    @if view.target.name.is_some() || short_path::is_shortened(&view.target.words) {
+                        ": " bdi dir="ltr" { (visible_name(view.target.words.raw())) }
+                    }
+                }
                 dt { "Held by" }
                 dd { (holder(row)) @if let Some(hash) = &view.text { ", whose text has the " (parts::digest(hash)) } }
                 dt { "Methods" } dd { (listed(&grant.methods)) }
