@@ -364,7 +364,9 @@
     const seen = form.elements._seen ? form.elements._seen.value : '', bar = form.querySelector('.answers');
     const edge = Math.min(innerHeight, bar ? bar.getBoundingClientRect().top : innerHeight) + 8;
     const folded = one => $$('details[data-must-open]', one).some(fold => !fold.dataset.opened);
-    for (const one of calls(form)) if (!folded(one) && one.getBoundingClientRect().bottom <= edge) one.dataset.read = seen;
+    // A jump past a call does not show it.
+    const isInView = one => { const end = one.getBoundingClientRect().bottom; return end > 0 && end <= edge; };
+    for (const one of calls(form)) if (!folded(one) && isInView(one)) one.dataset.read = seen;
     return calls(form).find(one => one.dataset.read !== seen);
   };
   const unticked = form => ticks(form).length > 0 && !ticks(form).some(one => one.checked) && ticks(form)[0];

@@ -557,7 +557,8 @@ impl RunFollower<'_> {
             }
             AskMode::Wait => {
                 let card = questions::card(self.acting, number)?;
-                let shown = questions::shown_card(self.acting, &card, output::columns(), false)?;
+                let shown =
+                    questions::shown_card(self.acting, &card, output::columns(), false, output::can_ask())?;
                 self.write_lines(&shown);
                 let command = |answer: &str| self.acting.command(answer);
                 let answer = match card.in_doubt {

@@ -114,7 +114,8 @@ pub fn open_card(acting: &Session<'_>, message: MessageNumber) -> Result<bool, F
     }
 }
 
-/// Returns a card as text for the user, in full or in short, and notes if it shows every byte of the calls.
+/// Returns a card as text, in full or in short. If a person reads it, it is noted that they had every byte of the calls
+/// before them, unless the text leaves some out. A program that reads a card is no such person.
 ///
 /// # Errors
 /// When the daemon cannot be reached.
@@ -123,9 +124,10 @@ pub fn shown_card(
     card: &Card,
     columns: usize,
     is_whole: bool,
+    is_for_person: bool,
 ) -> Result<String, Failure> {
     let is_complete = is_whole || !card.is_folded(columns);
-    if is_complete && card.is_open() {
+    if is_complete && is_for_person && card.is_open() {
         open_card(acting, card.number)?;
     }
     Ok(if is_whole { card.render_whole(columns) } else { card.render(columns) })

@@ -23,6 +23,7 @@ use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Request, Response, StalledRun};
 use control::show::batch_card::BatchAsks;
 use control::show::card::Card;
+use control::show::object_view::Reader;
 use control::show::{call_words, danger, headline, message_view, outcome};
 use control::threads::Line;
 use control::title::Title;
@@ -76,10 +77,17 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
+/// Returns whether a person reads standard output.
+fn is_for_person() -> bool {
+    matches!(output::reader(), Reader::Person)
+}
+
 /// Shows approvals of a batch as one card.
 fn show_list(acting: &Session<'_>, list: &MessageList, json: bool) -> ExitResult {
     for asks in list.find(acting)? {
-        message_list::open_all(acting, &asks)?;
+        if !json && is_for_person() {
+            message_list::open_all(acting, &asks)?;
+        }
         if json {
             output::json(&message_list::cards(acting, &asks)?)?;
         } else {
@@ -252,7 +260,7 @@ pub fn render_message(
         };
         let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));
         return Ok(RenderedMessage {
-            text: questions::shown_card(acting, &card, output::columns(), is_whole)?,
+            text: questions::shown_card(acting, &card, output::columns(), is_whole, is_for_person())?,
             json: json(card_json(&card))?,
             next,
         });

@@ -77,6 +77,26 @@ pub fn of_entry(entry: &CardEntry) -> Quoting {
     view(entry).sentence()
 }
 
+/// Returns the names of the arguments that stand in the title of a call word for word.
+pub fn arguments_in_title(entry: &CardEntry) -> Vec<&'static str> {
+    let call = view(entry);
+    let Some(words) = call.method_words().filter(|words| call.fill(words.single).is_some()) else {
+        return vec![];
+    };
+    let is_whole = |name: &&str| {
+        let argument = entry.arguments.iter().find(|(other, _)| other == name);
+        argument.is_some_and(|(_, text)| !text.raw().starts_with('[') && foreign_words::is_whole(text.raw()))
+    };
+    words
+        .single
+        .split(['{', '}'])
+        .skip(1)
+        .step_by(2)
+        .filter(|name| *name != "slot")
+        .filter(is_whole)
+        .collect()
+}
+
 /// Returns the parts of a card's entry from which words are made.
 pub fn view(entry: &CardEntry) -> CallView<'_> {
     CallView {

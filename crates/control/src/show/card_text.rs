@@ -20,7 +20,7 @@ use super::grant_heading::GRANT_HEADING;
 use super::journal::finding_quoting;
 use super::lines::{self, Marks};
 use super::task::{Screen, TaskLength};
-use super::{call_words, danger, giver, headline, short_path};
+use super::{call_words, danger, giver, headline};
 
 /// The maximum number of lines of a card that stays on the screen as a whole.
 const SCREEN: usize = 40;
@@ -63,7 +63,7 @@ impl Card {
     /// Returns the card in full: also the sources of passages, the rules that asked, and all lines of a long task.
     pub fn render_whole(&self, columns: usize) -> String {
         let mut out = String::new();
-        self.write_head(columns, &mut out);
+        self.write_head(&danger::all_of_card(self), columns, &mut out);
         let rests = self.render_task(Screen { columns, length: TaskLength::Whole }, &mut out);
         if let Some(more) = &self.more {
             more.render(columns, &mut out);
@@ -113,7 +113,7 @@ impl Card {
     fn write_short(&self, limit: &mut RowLimit) -> String {
         let columns = limit.columns;
         let mut out = String::new();
-        self.write_head(columns, &mut out);
+        self.write_head(&danger::of_card(self), columns, &mut out);
         self.render_task(Screen { columns, length: TaskLength::Short }, &mut out);
         if let Some(more) = &self.more {
             more.render(columns, &mut out);
@@ -145,19 +145,19 @@ impl Card {
     }
 
     /// Writes the title, and below it the warning, if there is a danger.
-    fn write_head(&self, columns: usize, out: &mut String) {
+    fn write_head(&self, dangers: &[Quoting], columns: usize, out: &mut String) {
         let title = headline::of_card(self);
         let title = format!("message {} ({}) ── {} ──", self.number, self.run, visible_line(title.text()));
         lines::write(out, Marks::each("── "), &title, columns);
         if self.in_doubt {
             lines::write(out, Marks::each("  "), IN_DOUBT, columns);
         }
-        write_warning(danger::heading(self), &danger::of_card(self), columns, out);
+        write_warning(danger::heading(self), dangers, columns, out);
     }
 
     /// Returns what the short form leaves out, in words.
     fn folded(&self) -> Option<String> {
-        let passages: usize = self.entries.iter().map(|entry| entry.traces.len()).sum();
+        let passages: usize = self.entries.iter().map(|entry| giver::passages(&entry.traces).count()).sum();
         let has_rules = self.entries.iter().any(|entry| !entry.findings.is_empty());
         let mut parts = Vec::new();
         match passages {
@@ -201,16 +201,6 @@ pub(super) fn write_warning(heading: &str, dangers: &[Quoting], columns: usize, 
     }
 }
 
-/// Returns a place of the user's in at most this many characters. A path in it loses directories on its left.
-fn fitted(place: &str, max_chars: usize) -> String {
-    let path_starts = place.find('/').unwrap_or(0);
-    let others = place.chars().count() - place.get(path_starts..).map_or(0, |path| path.chars().count());
-    match place.chars().count() <= max_chars {
-        true => place.to_owned(),
-        false => short_path::shortened(place, None, max_chars.saturating_sub(others)),
-    }
-}
-
 impl RowLimit {
     /// Writes a text with its first rows. If there are more, a line counts them.
     fn write(&mut self, out: &mut String, text: impl FnOnce(&mut String)) {
@@ -236,18 +226,15 @@ impl CardEntry {
     fn write_title(&self, number: usize, has_step: bool, columns: usize, out: &mut String) {
         let said = call_words::of_entry(self);
         lines::write(out, Marks::each(&format!("[{number}] ")), &visible_line(said.text()), columns);
-        let before = format!(
-            "{} {}.{} → ",
+        let step = if has_step { format!("    {}", self.step) } else { String::new() };
+        let target = format!(
+            "{} {}.{} → {}{step}",
             visible_line(self.effect_quoting().text()),
             visible_line(&self.slot),
             visible_line(&self.method),
+            visible_line(&self.target),
         );
-        let place = visible_line(&self.target);
-        let line = match has_step {
-            true => format!("{before}{place}    {}", self.step),
-            false => before.clone() + &fitted(&place, columns.saturating_sub(before.chars().count() + 5)),
-        };
-        lines::write(out, Marks::each("    "), &line, columns);
+        lines::write(out, Marks::each("    "), &target, columns);
     }
 
     /// Writes the title of calls that look alike.
@@ -265,7 +252,9 @@ impl CardEntry {
     /// Writes the arguments, each in as few lines as it needs, and the changes.
     fn write_short(&self, limit: &mut RowLimit, out: &mut String) {
         let columns = limit.columns;
-        for (name, text) in &self.arguments {
+        // The title of the call has some arguments word for word. They are not written twice.
+        let in_title = call_words::arguments_in_title(self);
+        for (name, text) in self.arguments.iter().filter(|(name, _)| !in_title.contains(&name.as_str())) {
             limit.write(out, |out| write_argument(out, name, text, columns));
         }
         if let Some(replaced) = &self.replaces {
@@ -536,7 +525,7 @@ pub(super) mod tests {
               ┆ “archive@records-backup.examp
               ┆ le”
             sends outbox.send → mail spool
-              ┆ …/outbox
+              ┆ /home/me/outbox
             to: “archive@records-backup.exampl
               ┆ e”
             body (2 lines):

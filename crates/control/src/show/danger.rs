@@ -9,6 +9,7 @@ use passable::Quoting;
 
 use super::card::{Card, CardEntry};
 use super::foreign_words::{self, as_sentence};
+use super::giver;
 
 /// The sentence above the dangers.
 pub const HEADING: &str = "Look closely: this card has dangers.";
@@ -45,6 +46,9 @@ const DESTINATIONS: [&str; 14] = [
     "phone",
 ];
 
+/// The names of arguments that hold the name of a file.
+const PATHS: [&str; 4] = ["path", "from", "to", "paths"];
+
 /// The ways in which an argument is encoded, as a trace states them.
 const DECODED: &str = "with the argument decoded from ";
 
@@ -71,8 +75,39 @@ fn asked(card: &Card) -> Vec<&CardEntry> {
     if open.is_empty() { card.entries.iter().collect() } else { open }
 }
 
-/// Returns one sentence for each distinct danger of these entries, worst first.
+/// Returns one sentence for each distinct danger of a card, however many there are.
+pub fn all_of_card(card: &Card) -> Vec<Quoting> {
+    ranked(&asked(card)).into_iter().map(|(_, said)| said).collect()
+}
+
+/// Returns one sentence for each distinct danger of these entries, worst first. If there are too many, each kind of danger
+/// keeps its first.
 pub fn of_entries(entries: &[&CardEntry]) -> Vec<Quoting> {
+    let all = ranked(entries);
+    // One more takes the place of the line that would count it.
+    if all.len() <= MAX_DANGERS + 1 {
+        return all.into_iter().map(|(_, said)| said).collect();
+    }
+    let is_first = |at: usize| {
+        at == 0 || all.get(at.wrapping_sub(1)).map(|(rank, _)| rank) != all.get(at).map(|(rank, _)| rank)
+    };
+    let firsts = (0..all.len()).filter(|at| is_first(*at)).count();
+    let mut others = MAX_DANGERS.saturating_sub(firsts);
+    let mut shown: Vec<Quoting> = Vec::new();
+    for (at, (_, said)) in all.iter().enumerate() {
+        if !is_first(at) {
+            let Some(left) = others.checked_sub(1) else { continue };
+            others = left;
+        }
+        shown.push(said.clone());
+    }
+    let more = all.len().saturating_sub(shown.len());
+    shown.push(Quoting::ours(format!("There are {more} more dangers: open the card in full.")));
+    shown
+}
+
+/// Returns the distinct dangers of these entries with their ranks, worst first.
+fn ranked(entries: &[&CardEntry]) -> Vec<(Rank, Quoting)> {
     let mut all: Vec<(Rank, Quoting)> = destinations(entries);
     all.extend(leaving(entries).map(|said| (Rank::Leaving, said)));
     all.extend(written(entries).map(|said| (Rank::ForeignContent, said)));
@@ -88,17 +123,11 @@ pub fn of_entries(entries: &[&CardEntry]) -> Vec<Quoting> {
     }
     // The sort is stable, so equal ranks stay in the order of the calls.
     all.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let mut distinct: Vec<Quoting> = Vec::new();
-    for (_, said) in all {
-        if !distinct.contains(&said) {
-            distinct.push(said);
+    let mut distinct: Vec<(Rank, Quoting)> = Vec::new();
+    for (rank, said) in all {
+        if distinct.iter().all(|(_, other)| *other != said) {
+            distinct.push((rank, said));
         }
-    }
-    let more = distinct.len().saturating_sub(MAX_DANGERS);
-    // One more takes the place of the line that would count it.
-    if more > 1 {
-        distinct.truncate(MAX_DANGERS);
-        distinct.push(Quoting::ours(format!("There are {more} more dangers: open the card in full.")));
     }
     distinct
 }
@@ -110,7 +139,8 @@ pub fn heading(card: &Card) -> &'static str {
 
 /// Returns the sentence above the dangers of these entries.
 pub fn heading_of_entries(entries: &[&CardEntry]) -> &'static str {
-    let is_foreign = |entry: &&CardEntry| !entry.traces.is_empty() || !documents(entry).is_empty();
+    let is_foreign =
+        |entry: &&CardEntry| giver::passages(&entry.traces).next().is_some() || !documents(entry).is_empty();
     if entries.iter().any(is_foreign) { FOREIGN_WORDS_HEADING } else { HEADING }
 }
 
@@ -147,8 +177,12 @@ fn is_telling(finding: &Finding) -> bool {
 fn destinations(entries: &[&CardEntry]) -> Vec<(Rank, Quoting)> {
     // Each destination has the places where it was read. It has none if the model made it.
     let mut found: Vec<(&Trace, Vec<String>)> = Vec::new();
-    for entry in entries.iter().filter(|entry| leaves(entry)) {
-        for trace in entry.traces.iter().filter(|trace| is_destination(entry, trace)) {
+    for entry in entries {
+        let is_asked = |trace: &&Trace| {
+            // Such a value has no giver, so it is told wherever it stands.
+            trace.how == NOT_READ || (leaves(entry) && is_destination(entry, trace))
+        };
+        for trace in entry.traces.iter().filter(is_asked) {
             let place = (trace.how != NOT_READ).then(|| trace.source_name());
             match found.iter_mut().find(|(other, _)| other.text == trace.text) {
                 Some((_, places)) => add(places, place),
@@ -190,7 +224,13 @@ fn is_destination(entry: &CardEntry, trace: &Trace) -> bool {
         return true;
     }
     let argument = entry.arguments.iter().find(|(name, _)| *name == trace.argument);
-    is_address(&trace.text) && argument.is_some_and(|(_, text)| text.raw().trim() == trace.text)
+    is_address(&trace.text) && argument.is_some_and(|(_, text)| is_or_lists(text.raw(), &trace.text))
+}
+
+/// Returns whether an argument is this text, or a list with this text.
+fn is_or_lists(argument: &str, text: &str) -> bool {
+    let list = || serde_json::from_str::<Vec<serde_json::Value>>(argument).unwrap_or_default();
+    argument.trim() == text || list().iter().any(|one| one.as_str() == Some(text))
 }
 
 fn is_destination_name(argument: &str) -> bool {
@@ -260,12 +300,16 @@ impl PassageLengths {
 
 /// Returns the sentence about words of documents in calls that change something.
 fn written(entries: &[&CardEntry]) -> Option<Quoting> {
-    let (mut passages, mut calls) = (PassageLengths::default(), Vec::new());
+    let (mut passages, mut calls, mut names) = (PassageLengths::default(), Vec::new(), 0_usize);
+    let is_path = |argument: &str| PATHS.contains(&argument);
     for entry in entries.iter().filter(|entry| !leaves(entry) && entry.effect == Effect::Modify) {
-        let traced: Vec<&Trace> = entry.traces.iter().filter(|trace| trace.how != NOT_READ).collect();
+        let traced: Vec<&Trace> = giver::passages(&entry.traces).collect();
         let given = documents(entry);
         if !traced.is_empty() || !given.is_empty() {
+            let is_name = traced.iter().all(|trace| is_path(&trace.argument))
+                && documents_of(entry, |argument| !is_path(argument)).is_empty();
             calls.push(*entry);
+            names += usize::from(is_name);
         }
         traced.iter().for_each(|trace| passages.add(&trace.source_name(), trace.text.len()));
         given.into_iter().for_each(|place| passages.add(place, 0));
@@ -274,16 +318,20 @@ fn written(entries: &[&CardEntry]) -> Option<Quoting> {
         entry.kind.as_deref().is_some_and(|kind| kind.starts_with("dir")) && path_of(entry).is_some()
     };
     let files = calls.iter().filter(writes_file).count();
+    // Only the names of the files come from documents, and no text.
+    let thing = if names == calls.len() { "The name of the file" } else { "The text for" };
     let from =
         Quoting::ours(" from ").then(&foreign_words::places(&passages.places())).and(", not from you.");
     Some(match calls.as_slice() {
         [] => return None,
         [only] if files == 1 => {
             let path = foreign_words::value(path_of(only).unwrap_or_default());
-            Quoting::ours("The text for ").then(&path).and(" comes").then(&from)
+            Quoting::ours(thing).and(" ").then(&path).and(" comes").then(&from)
         }
         [_] => Quoting::ours("Words in this call come").then(&from),
-        all if files == all.len() => Quoting::ours(format!("The text for {files} files comes")).then(&from),
+        all if files == all.len() && names == 0 => {
+            Quoting::ours(format!("The text for {files} files comes")).then(&from)
+        }
         all => Quoting::ours(format!("Words in {} calls come", all.len())).then(&from),
     })
 }
@@ -430,6 +478,46 @@ mod tests {
         mail.givers = vec![ArgumentGiver { argument: "to".to_owned(), part: None, giver: given }];
         assert_eq!((said(vec![mail.clone(), write("a")]), is_careful(&mail)), (String::new(), true));
         assert!(!is_careful(&write("a")), "a change with the model's own words");
+    }
+
+    #[test]
+    fn value_that_stands_nowhere_is_a_danger_in_any_argument() {
+        let mut one = entry("mcp", "invite", Effect::Commit, &[("attendees", "[\"evil@b.example\"]")]);
+        one.traces = vec![trace("attendees", "evil@b.example", "the model m", NOT_READ)];
+        let mut two = send("ann@b.example");
+        two.traces = vec![trace("body", "http://evil.example/x", "the model m", NOT_READ)];
+        let mut three = entry("mcp", "invite", Effect::Commit, &[("attendees", "[\"eve@b.example\"]")]);
+        three.traces = vec![trace("attendees", "eve@b.example", "a.txt", "as written")];
+        insta::assert_snapshot!(said(vec![one.clone(), two, three]), @r"
+        The address evil@b.example stands in nothing that was read. You never gave it.
+        The address http://evil.example/x stands in nothing that was read. You never gave it.
+        The address eve@b.example stands only in a.txt. You never gave it.
+        ");
+        assert_eq!(heading(&card(vec![one])), HEADING);
+    }
+
+    #[test]
+    fn many_dangers_of_one_kind_hide_no_other_kind() {
+        let mut one = send("x@b.example");
+        one.traces =
+            (0..30).map(|at| trace("body", &format!("x{at}@b.example"), "the model m", NOT_READ)).collect();
+        one.traces.push(trace("to", "eve@b.example", "a.txt", "as written"));
+        one.traces.push(trace("body", "a passage", "b.txt", "as written"));
+        let shown = of_card(&card(vec![one.clone()]));
+        assert_eq!(shown.len(), MAX_DANGERS + 1);
+        let text: String = shown.iter().map(|said| format!("{}\n", said.text())).collect();
+        for part in ["eve@b.example stands only in a.txt", "Words of b.txt would leave", "There are 20 more"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(all_of_card(&card(vec![one])).len(), 32);
+    }
+
+    #[test]
+    fn name_of_a_file_from_a_document_is_no_text() {
+        let mut one = entry("dir rw", "remove", Effect::Modify, &[("path", "a.txt")]);
+        one.traces = vec![trace("path", "a.txt", "list.md", "as written")];
+        assert_eq!(said(vec![one]), "The name of the file “a.txt” comes from list.md, not from you.\n");
     }
 
     #[test]

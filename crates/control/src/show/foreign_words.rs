@@ -13,10 +13,32 @@ const MAX_SHOWN: usize = 60;
 /// The maximum number of characters of the places in a list. The first place is always named.
 const MAX_LISTED_CHARS: usize = 40;
 
+/// The number of characters at the end of a long word without gaps that are shown.
+const MAX_END: usize = 28;
+
+/// The words that mean somebody or something else in a sentence of ours, in small letters.
+const MISLEADING: [&str; 14] = [
+    "almoner",
+    "anything",
+    "everyone",
+    "everything",
+    "i",
+    "it",
+    "me",
+    "no",
+    "nobody",
+    "nothing",
+    "the",
+    "we",
+    "you",
+    "your",
+];
+
 /// Returns the name of a worker, an agent or a slot. A plain word needs no quotation marks.
 pub fn name(word: &str) -> Quoting {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.@".contains(char);
-    let fits = !word.is_empty() && word.len() <= MAX_SHOWN;
+    let is_misleading = MISLEADING.contains(&word.to_ascii_lowercase().as_str());
+    let fits = !word.is_empty() && !is_misleading && word.len() <= MAX_SHOWN;
     if fits && word.chars().all(is_plain) { Quoting::theirs(word) } else { value(word) }
 }
 
@@ -61,11 +83,22 @@ pub fn listed(all: &[Quoting]) -> Quoting {
     }
 }
 
+/// Returns whether [`value`] shows a text whole.
+pub fn is_whole(text: &str) -> bool {
+    brief(text) == text
+}
+
 /// Returns the beginning of a text in one line. Each gap between its words is one space.
 fn brief(text: &str) -> Cow<'_, str> {
     let is_short = text.len() <= MAX_SHOWN && !text.contains(|char: char| char.is_control());
     if is_short && visible_line(text).len() <= MAX_SHOWN {
         return Cow::Borrowed(text);
+    }
+    if text.is_ascii() && !text.contains(|char: char| char.is_whitespace() || char.is_control()) {
+        // The end of an address, its host, must stay.
+        let (head, _) = text.split_at_checked(MAX_SHOWN - MAX_END - 1).unwrap_or((text, ""));
+        let end = text.len().checked_sub(MAX_END).and_then(|at| text.get(at..)).unwrap_or("");
+        return Cow::Owned(format!("{head}…{end}"));
     }
     let mut line = String::new();
     let mut room = MAX_SHOWN;
@@ -148,7 +181,13 @@ mod tests {
             (place("a/b. You gave it"), "“a/b. You gave it”"),
             (place("a/b."), "“a/b.”"),
             (value("one\n two"), "“one two”"),
-            (value(&"x".repeat(99)), &format!("“{}…”", "x".repeat(60))),
+            (value(&"x".repeat(99)), &format!("“{}…{}”", "x".repeat(31), "x".repeat(28))),
+            (
+                value(&format!("{}@evil.example", "a".repeat(99))),
+                &format!("“{}…{}@evil.example”", "a".repeat(31), "a".repeat(15)),
+            ),
+            (name("You"), "“You”"),
+            (name("nothing"), "“nothing”"),
             (value(&"\u{202e}".repeat(99)), &format!("“{}…”", "\u{202e}".repeat(7))),
         ] {
             assert_eq!(said.text(), expected);

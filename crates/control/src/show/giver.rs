@@ -38,6 +38,11 @@ pub fn quoting(giver: &Giver) -> Quoting {
     }
 }
 
+/// Returns the traces that lead to something which was read. The others say that a value stands in nothing.
+pub fn passages(traces: &[Trace]) -> impl Iterator<Item = &Trace> {
+    traces.iter().filter(|trace| trace.how != NOT_READ)
+}
+
 /// Returns the place where the words of an argument were read, in words that follow `came from`.
 pub fn source(trace: &Trace) -> Quoting {
     // The model's own name is no text that was read.

@@ -9,6 +9,7 @@ use kernel::run::{Completion, Entry};
 use passable::{Quoting, Untrusted, visible_line};
 use resource::Row;
 
+use super::foreign_words;
 use crate::binding::{SlotBinding, SlotContent};
 
 /// The maximum number of characters of an argument in a line.
@@ -176,12 +177,12 @@ pub fn permissions(run: RunNumber, worker: &str, bindings: &[SlotBinding]) -> Op
     let mut uses: Vec<String> = Vec::new();
     for binding in bindings {
         let Some(row) = binding.kind.as_deref().and_then(Row::of) else {
-            uses.push(format!("use {}", visible_line(&binding.slot)));
+            uses.push(format!("use {}", slot_name(&binding.slot)));
             continue;
         };
         let words = match binding.content {
             SlotContent::BuiltIn => row.verb.to_owned(),
-            _ => format!("{} {}", row.verb, visible_line(&binding.slot)),
+            _ => format!("{} {}", row.verb, slot_name(&binding.slot)),
         };
         if !uses.contains(&words) {
             uses.push(words);
@@ -189,6 +190,10 @@ pub fn permissions(run: RunNumber, worker: &str, bindings: &[SlotBinding]) -> Op
     }
     let says = || format!("{run} `{}` may {}", visible_line(worker), uses.join(", "));
     (!uses.is_empty()).then(says)
+}
+
+fn slot_name(slot: &str) -> String {
+    visible_line(foreign_words::name(slot).text()).into_owned()
 }
 
 #[cfg(test)]
@@ -245,11 +250,11 @@ mod tests {
             bind("out", Some("dir rw"), named()),
             bind("outbox", Some("outbox"), named()),
             bind("tick", Some("timer"), SlotContent::BuiltIn),
-            bind("other", None, named()),
+            bind("nothing", None, named()),
         ];
         assert_eq!(
             permissions(RunNumber(3), "clerk", &bindings).as_deref(),
-            Some("r3 `clerk` may read mail, write out, send through outbox, wait, use other")
+            Some("r3 `clerk` may read mail, write out, send through outbox, wait, use “nothing”")
         );
         assert_eq!(permissions(RunNumber(3), "hello", &[]), None);
     }

@@ -1,7 +1,11 @@
 //! Paths in narrow places: shortened from the left, with the home directory as `~`.
 
-/// Returns the words before the path, and the path to the end of the text. A path begins at the start of a word.
+/// Returns the words before the path, and the path to the end of the text. A path begins at the start of a word. An
+/// address of a server has none: its host must stay.
 fn split(text: &str) -> Option<(&str, &str)> {
+    if text.contains("://") {
+        return None;
+    }
     let starts = |at: usize| at == 0 || text[..at].ends_with([' ', '“', '"', '`', ':']);
     let at = text.match_indices('/').map(|(at, _)| at).find(|at| starts(*at))?;
     text.split_at_checked(at)
@@ -41,6 +45,10 @@ mod tests {
         for (text, expected) in [
             ("a clock", "a clock"),
             ("either/or", "either/or"),
+            (
+                "requests to https://api.bank.example/transfers-and-payments/api/v1",
+                "requests to https://api.bank.example/transfers-and-payments/api/v1",
+            ),
             ("directory /home/me", "directory ~"),
             ("directory /home/me/notes", "directory ~/notes"),
             ("directory /home/meadow/notes", "directory /home/meadow/notes"),

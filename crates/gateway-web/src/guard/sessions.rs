@@ -292,17 +292,19 @@ impl Session {
 
     /// Returns the upkeep of the session for a handle with this hash, or `None` if it is no handle of the session.
     fn upkeep(&self, shown: &str, now_ms: i64) -> Option<Upkeep> {
-        let is_settled = now_ms.abs_diff(self.renewed_ms) >= RENEWAL_GRACE_MS.unsigned_abs();
         if same(&self.handle, shown) {
             return Some(match self.is_confirmed {
                 true if self.is_due(now_ms) => Upkeep::Renew,
-                false if is_settled => Upkeep::Confirm,
-                _ => Upkeep::None,
+                // The browser has the handle, so nobody else may ask for another one with the earlier handle.
+                false => Upkeep::Confirm,
+                true => Upkeep::None,
             });
         }
+        let is_settled = now_ms.abs_diff(self.renewed_ms) >= RENEWAL_GRACE_MS.unsigned_abs();
         let is_earlier = self.earlier.as_ref().is_some_and(|earlier| same(earlier, shown));
         is_earlier.then_some(match self.is_confirmed {
-            true => Upkeep::End,
+            true if is_settled => Upkeep::End,
+            true => Upkeep::None,
             false if self.is_due(now_ms) => Upkeep::Renew,
             false => Upkeep::None,
         })
@@ -453,9 +455,11 @@ mod tests {
         let lost = std::mem::replace(&mut present, sessions.renew(1, [5; 32], now).unwrap());
         assert_eq!(upkeep(&sessions, &lost, now), None);
         assert_eq!(upkeep(&sessions, &earlier, now), Some(Upkeep::None));
-        assert_eq!(upkeep(&sessions, &present, now + 1), Some(Upkeep::None));
-        assert_eq!(upkeep(&sessions, &present, now + RENEWAL_GRACE_MS), Some(Upkeep::Confirm));
+        assert_eq!(upkeep(&sessions, &present, now + 1), Some(Upkeep::Confirm));
         sessions.confirm(1);
+        // Requests that were sent together with the one that brought the new handle may still come.
+        assert_eq!(upkeep(&sessions, &earlier, now + 1), Some(Upkeep::None));
+        assert_eq!(upkeep(&sessions, &earlier, now + RENEWAL_GRACE_MS - 1), Some(Upkeep::None));
         assert_eq!(upkeep(&sessions, &earlier, now + RENEWAL_GRACE_MS), Some(Upkeep::End));
         assert_eq!(upkeep(&sessions, &present, now + RENEWAL_GRACE_MS), Some(Upkeep::None));
         let kept = serde_json::to_string(&sessions).unwrap();

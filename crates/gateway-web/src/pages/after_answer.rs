@@ -4,7 +4,7 @@ use control::exit::Failure;
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Look, Request, Response};
 use control::show::card::{Card, CardEntry};
-use control::show::difference;
+use control::show::{call_words, difference};
 use control::threads::Line;
 use control::view::MessageView;
 use kernel::message::{Answer as Said, Body};
@@ -217,26 +217,36 @@ fn asks_again(
 
 /// Returns the differences of the calls of a card from the calls that the user denied before.
 fn differences(before: &Card, now: &Card) -> Markup {
-    let same: Vec<(&CardEntry, &CardEntry)> = now
-        .entries
-        .iter()
-        .enumerate()
-        .filter_map(|(at, entry)| {
-            let is_like = |old: &&CardEntry| old.slot == entry.slot && old.method == entry.method;
-            // The call in the same place is compared first.
-            let old = before.entries.get(at).filter(is_like);
-            Some((old.or_else(|| before.entries.iter().find(is_like))?, entry))
-        })
-        .collect();
-    let changes: Vec<Markup> = same.iter().flat_map(|(old, new)| changes(old, new)).collect();
+    let compared = compare(before, now);
+    let new = compared.iter().filter(|(old, _)| old.is_none()).map(|(_, entry)| *entry);
+    let changed = compared.iter().filter_map(|(old, new)| Some((old.as_ref().copied()?, *new)));
+    let changes: Vec<Markup> = changed.flat_map(|(old, new)| changes(old, new)).collect();
     html! {
         section.entry.differs aria-labelledby="differs-title" {
             h2 #differs-title { "What differs from the call that you denied" }
-            @if same.is_empty() { p { "It is another kind of call." } }
-            @else if changes.is_empty() { p { "Nothing: it asks for the same again." } }
+            @for entry in new.clone() { p { "New: " (parts::plain_sentence(&call_words::of_entry(entry))) } }
+            @if changes.is_empty() && new.count() == 0 { p { "Nothing: it asks for the same again." } }
             @for change in &changes { (change) }
         }
     }
+}
+
+/// Returns each call of a card with the call like it that the user denied before, if there is one. Each denied call is
+/// compared once, first with the call in the same place.
+fn compare<'a>(before: &'a Card, now: &'a Card) -> Vec<(Option<&'a CardEntry>, &'a CardEntry)> {
+    let is_denied = |entry: &CardEntry| matches!(entry.answer, Some(Said::Denied { .. }));
+    let mut denied: Vec<(usize, &CardEntry)> =
+        before.entries.iter().enumerate().filter(|(_, entry)| is_denied(entry)).collect();
+    let is_like = |old: &CardEntry, new: &CardEntry| {
+        (&old.slot, &old.method, &old.target, old.effect) == (&new.slot, &new.method, &new.target, new.effect)
+    };
+    let mut compared = Vec::new();
+    for (at, entry) in now.entries.iter().enumerate() {
+        let in_place = denied.iter().position(|(place, old)| *place == at && is_like(old, entry));
+        let found = in_place.or_else(|| denied.iter().position(|(_, old)| is_like(old, entry)));
+        compared.push((found.map(|found| denied.remove(found).1), entry));
+    }
+    compared
 }
 
 /// Returns each argument that differs, with its removed and added lines.

@@ -175,7 +175,7 @@ pub fn sources(place: &CardPlace<'_>, entry: &CardEntry) -> Markup {
 
 /// Returns the title of the folded sources.
 fn sources_title(entry: &CardEntry) -> String {
-    match entry.traces.len() {
+    match giver::passages(&entry.traces).count() {
         0 => "Why you are asked".to_owned(),
         1 => "1 passage comes from a document · why you are asked".to_owned(),
         many => format!("{many} passages come from documents · why you are asked"),

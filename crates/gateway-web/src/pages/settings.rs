@@ -9,6 +9,7 @@ use passable::{Untrusted, visible_line};
 use crate::answer::{Answer, Page};
 use crate::page::{parts, table};
 use crate::page_request::{PageRequest, take};
+use crate::pages::messages::step_up;
 
 /// Answers `GET /settings`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
@@ -18,7 +19,10 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 /// Answers `POST /settings`: writes the default model into the user's settings.
 pub fn change(asked: &PageRequest) -> Result<Answer, Failure> {
     let model = asked.field("model").unwrap_or_default().trim();
-    match asked.site.backend.set_default_model(model) {
+    // All later runs send their words to this model, so an old session asks for the word.
+    let is_local = model == "local" || model.starts_with("local:");
+    let checked = step_up::check(asked, !is_local);
+    match checked.and_then(|()| asked.site.backend.set_default_model(model)) {
         Ok(()) => Ok(Answer::Go(if asked.field("to") == Some("/") { "/" } else { "/settings" }.to_owned())),
         Err(failure) => Ok(page(asked, Some(&failure))?.status(422).into()),
     }
@@ -46,6 +50,7 @@ fn page(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Page, Failure> {
                 datalist #models { @for one in &known.can_ask { option value=(one.model) { (visible_line(&one.origin)) } } }
                 p.note #model-wants { "It is written into your settings file. Everything else in the file stays." }
                 (parts::wrong("model-error", wrong))
+                (step_up::field(asked, "To use a model that is not on this machine"))
                 div.buttons { button { "Use for new runs" } }
             }
             @if !known.can_ask.is_empty() {

@@ -43,7 +43,8 @@ impl RunFollower<'_> {
                 return Ok(());
             }
             let card = questions::card(self.acting, number)?;
-            let shown = questions::shown_card(self.acting, &card, output::columns(), false)?;
+            let shown =
+                questions::shown_card(self.acting, &card, output::columns(), false, output::can_ask())?;
             self.write_lines(&shown);
             how_to_answer(&card);
         }

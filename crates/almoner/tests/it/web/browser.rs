@@ -291,6 +291,10 @@ impl Browser {
         let pressed = self.wait(|| {
             let thing = self.all(role, name).into_iter().next()?;
             if !self.is_free(&thing) {
+                if self.scripts {
+                    // A card waits until its calls were in view, so a person scrolls through it.
+                    self.run("const end = document.body.scrollHeight - innerHeight; scrollTo(0, scrollY + 1 < end ? scrollY + 200 : 0); return true");
+                }
                 return None;
             }
             let leaves = !self.scripts && self.elements("button").contains(&thing.0);

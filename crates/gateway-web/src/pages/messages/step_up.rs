@@ -102,7 +102,7 @@ pub fn field_of(asked: &PageRequest, form: &str, what: &str) -> Markup {
 pub fn check(asked: &PageRequest, weighs: bool) -> Result<(), Failure> {
     if weighs && is_old(asked) && asked.filled(FIELD) != Some(WORD) {
         let message =
-            "programs, the network and secrets are not handed over by a browser that was let in long ago";
+            "cannot hand over programs, the network, secrets or a model: this browser was let in long ago";
         return Err(Failure::new(Exit::Invalid, message)
             .help(format!("write `{WORD}` into the field above the button; nothing was done")));
     }

@@ -21,7 +21,10 @@ const MAX_OFFERED: usize = 12;
 
 /// Answers `GET /runs/new`. The query fills in the form: `?worker=` or `?worker-path=` names the worker.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
-    let asked = PageRequest { body: asked.query.clone(), ..asked.clone() };
+    // An address fills in fields. Only a form, which has the session's token, looks at the folders of this machine.
+    let is_field = |name: &str| !["browse", "browsing", "go", "use", "do"].contains(&name);
+    let body = asked.query.iter().filter(|(name, _)| is_field(name)).cloned().collect();
+    let asked = PageRequest { body, ..asked.clone() };
     let (mut form, asked) = WorkerForm::sent(&asked, WorkerUse::Run);
     if worker_choice::is_chosen(&asked) {
         form.look_up(&asked)?;
