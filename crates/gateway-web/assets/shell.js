@@ -29,7 +29,7 @@
   // ---- The number of waiting messages, on every page and in its title ------------------------------------------
   const count = () => Number(one('waiting').dataset.count), SHOWN = /^(\(\d+\) )?/;
   const titled = () => { document.title = document.title.replace(SHOWN, count() ? '(' + count() + ') ' : ''); };
-  let timer = 0, newest = '';
+  let timer = 0, newest = '', said = '';
   const recount = async () => {
     try {
       const answer = await fetch('/waiting');
@@ -37,7 +37,7 @@
       if (!now) return;
       morph(one('waiting'), now);
       titled();
-      if (newest) notify(newest);
+      if (newest) notify(newest, said);
       newest = '';
     } catch (_) { /* The status line says that the daemon does not answer. */ }
   };
@@ -49,6 +49,7 @@
   addEventListener('happened', ({ detail }) => {
     if (!detail.topics.includes('inbox')) return;
     newest = detail.to || newest;
+    said = detail.say || said;
     clearTimeout(timer);
     timer = setTimeout(recount, 80);
   });
@@ -56,10 +57,10 @@
   // ---- Notifications: asked for once, after the first answer; they contain no words of others ------------------
   const NOTIFY = 'notifications', offer = one('offer'), can = 'Notification' in window;
   const wanted = () => can && Notification.permission === 'granted' && localStorage.getItem(NOTIFY) === 'on';
-  const notify = to => {
+  const notify = (to, words) => {
     // Only the tab with the event stream notifies, and none that the user looks at.
     if (!wanted() || !leads() || document.hasFocus()) return;
-    const many = count() === 1 ? '1 message needs you' : count() + ' messages need you';
+    const many = count() === 1 ? words : words + ' (' + count() + ' messages need you)';
     const shown = new Notification('Almoner', { body: many, tag: 'almoner', icon: document.querySelector('link[rel=icon]').href });
     shown.onclick = () => { window.focus(); location.href = to; shown.close(); };
   };

@@ -10,7 +10,7 @@ use control::run_line::{ChangedFile, RunLine};
 use control::settings_report::SettingsReport;
 use control::talk::{ChatPartner, ChatSetup, Talker, WorkerUse};
 use kernel::budget::Raise;
-use kernel::{BlobHash, RunNumber};
+use kernel::{BlobHash, MessageNumber, RunNumber};
 use resource::Endowment;
 
 use crate::guard::sessions::Sessions;
@@ -83,6 +83,9 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When the store cannot be read.
     fn changed_files(&self, run: RunNumber) -> Result<Option<BTreeSet<ChangedFile>>, Failure>;
+
+    /// Returns the sentence about a waiting message for a notification. It contains nothing that others wrote.
+    fn notice(&self, number: MessageNumber) -> Option<String>;
 
     /// Returns the settings that are in force, without secrets.
     fn settings(&self) -> SettingsReport;

@@ -14,6 +14,7 @@ use axum::extract::{Extension, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response as Answered};
 use control::protocol::{Request, Response};
+use kernel::MessageNumber;
 use kernel::event::{Change, Event};
 use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -86,7 +87,7 @@ fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<By
             return false;
         }
         let line = match response {
-            Some(Response::Event(event)) => event_line(&event),
+            Some(Response::Event(event)) => event_line(&event, |number| site.backend.notice(number)),
             Some(Response::Text { run, prompted, from, text }) => {
                 let to = from.saturating_add(text.raw().len());
                 let data = json!({
@@ -107,8 +108,14 @@ fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<By
     });
 }
 
-fn event_line(event: &Event) -> String {
-    let (topics, news) = about(&event.change);
+/// Returns the line of an event. `notice` gives the sentence about a waiting message.
+fn event_line(event: &Event, notice: impl Fn(MessageNumber) -> Option<String>) -> String {
+    let (topics, mut news) = about(&event.change);
+    if let (Some(news), Change::Message { number, .. }) = (&mut news, &event.change)
+        && let Some(words) = notice(*number)
+    {
+        news.words = words;
+    }
     let mut data = json!({ "topics": topics });
     if let Some(News { words, to }) = news {
         data["say"] = json!(words);

@@ -107,7 +107,8 @@ impl PageRequest {
     pub fn part<T: FromStr<Err = BadId>>(&self, name: &str) -> Result<T, Failure> {
         let text = last(&self.path, name).unwrap_or("");
         // The address itself stands in the browser. It may be the work of somebody else.
-        text.parse().map_err(|_| Failure::new(Exit::NotFound, "nothing is at this address"))
+        text.parse()
+            .map_err(|_| Failure::new(Exit::NotFound, "cannot show this page: nothing is at its address"))
     }
 
     /// Returns a part of the path as text.

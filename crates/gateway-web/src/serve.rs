@@ -408,8 +408,8 @@ async fn redirect_to_parent(uri: Uri) -> Answered {
 
 /// Returns the error for an unknown address.
 fn unknown_address() -> Failure {
-    Failure::new(Exit::NotFound, "nothing is at this address")
-        .help("the parts of the site stand in the bar of each page")
+    Failure::new(Exit::NotFound, "cannot show this page: nothing is at its address")
+        .help("choose a part of the site in the bar, or search")
 }
 
 async fn no_page(

@@ -31,7 +31,7 @@ impl Scope {
 const FOR_ALL: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", ".config/", ".cargo/"];
 
 /// Files and folders that a crate or its tests read, beside its own folder and those of the crates below it.
-const READ_BY: [(&str, &str); 12] = [
+const READ_BY: [(&str, &str); 13] = [
     ("clients/python/", "almoner"),
     // Its tests look at the files of all crates.
     ("crates/", "xtask"),
@@ -42,6 +42,7 @@ const READ_BY: [(&str, &str); 12] = [
     ("docs/protocol/", "almoner"),
     ("docs/protocol/", "conformance"),
     ("examples/", "almoner"),
+    ("examples/", "daemon"),
     ("examples/inbox/", "document"),
     ("examples/inbox/", "policy"),
     ("examples/inbox/", "worker"),
@@ -160,8 +161,8 @@ mod tests {
     #[test]
     fn changed_file_brings_the_crates_that_read_it() {
         check(&["docs/policy.md"], &["almoner"]);
-        check(&["examples/note/note.worker"], &["almoner"]);
-        check(&["examples/inbox/mail/a.eml"], &["almoner", "document", "policy", "worker"]);
+        check(&["examples/note/note.worker"], &["almoner", "daemon"]);
+        check(&["examples/inbox/mail/a.eml"], &["almoner", "daemon", "document", "policy", "worker"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kernel::message::Body;
 use kernel::query::MailboxEntry;
 use kernel::{MessageNumber, Number};
-use passable::visible_line;
+use passable::{Quoting, visible_line};
 use serde_json::Value as Json;
 
 use crate::cli::InboxArgs;
@@ -125,7 +125,7 @@ fn lines(acting: &Session<'_>, letters: &[Line]) -> Result<String, Failure> {
         };
         match batches.iter().find(has) {
             None => out += &row(line),
-            Some(asks) if shown.insert(asks.batch) => out += &batch_line(asks),
+            Some(asks) if shown.insert(asks.batch) => out += &batch_line(acting, asks),
             Some(_) => {}
         }
     }
@@ -182,10 +182,15 @@ fn is_of_agent(letter: &MailboxEntry) -> bool {
     })
 }
 
-fn batch_line(asks: &BatchAsks) -> String {
+fn batch_line(acting: &Session<'_>, asks: &BatchAsks) -> String {
     let (numbers, count, batch) = (asks.numbers(), asks.asks.len(), asks.batch);
-    let worker = visible_line(&asks.worker);
-    format!("● {numbers:>4}  approvals    {batch} `{worker}`: {count} items ask; almoner inbox {numbers}\n")
+    let title = match message_list::cards(acting, asks) {
+        Ok(cards) => headline::of_cards(&asks.worker, &cards),
+        // A message that was answered meanwhile has no place in the list any more.
+        Err(_) => Quoting::theirs(&asks.worker),
+    };
+    let title = visible_line(title.text());
+    format!("● {numbers:>4}  approvals    {batch} {title}: {count} items ask; almoner inbox {numbers}\n")
 }
 
 /// Returns the stalled runs of the user's own host. A guest has no runs.

@@ -10,7 +10,7 @@ use kernel::{MessageNumber, RunNumber};
 use passable::{Untrusted, visible_line, visible_name};
 use serde::{Deserialize, Serialize};
 
-use super::card::{Card, CardEntry, MODEL_TEXT_HEADING, untrusted_sources};
+use super::card::{Card, CardEntry, MODEL_TEXT_HEADING};
 use super::card_text::{bytes, reason_line, write_warning};
 use super::lines::{self, Marks};
 use super::task::{Screen, Task, TaskLength};
@@ -18,9 +18,6 @@ use super::{danger, giver, headline};
 
 /// The maximum number of givers of one argument that are named.
 const MAX_GIVERS: usize = 3;
-
-/// The maximum number of sources that are named beside an item.
-const MAX_SHOWN: usize = 5;
 
 /// The open approvals of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,9 +183,6 @@ impl AlikeCards<'_> {
         lines::write(out, Marks::each("── "), &heading, columns);
         for (at, entry) in first.entries.iter().enumerate() {
             entry.render_head(at + 1, columns, out);
-            for finding in &entry.findings {
-                lines::write(out, Marks::each("    · "), &reason_line(finding), columns);
-            }
             if let Some(all) = giver::of_all(&entry.givers) {
                 lines::write(out, Marks::each("    "), all, columns);
             }
@@ -220,24 +214,14 @@ impl AlikeCards<'_> {
                     if giver::of_all(&entry.givers).is_some() { vec![] } else { entry.givers.clone() };
                 CardEntry { arguments, givers, findings: vec![], ..entry.clone() }.render_body(columns, out);
             }
-            let untrusted = untrusted_sources(&card.read);
-            if !untrusted.is_empty() {
-                let more = untrusted.len().saturating_sub(MAX_SHOWN);
-                let named = untrusted[..untrusted.len() - more].join(", ");
-                let shown = match more {
-                    0 => format!("it has been shown: {named}"),
-                    more => format!(
-                        "it has been shown: {named} and {more} more (`almoner inbox {}` names them)",
-                        card.number
-                    ),
-                };
-                lines::write(out, Marks::each("    "), &shown, columns);
-            }
             if let Some(said) = &card.said {
                 lines::write(out, Marks::each("    "), MODEL_TEXT_HEADING, columns);
                 lines::write_foreign(out, said, columns);
             }
         }
+        let folded = format!("why you are asked, and what was read: `almoner inbox {} --full`", first.number);
+        out.push('\n');
+        lines::write(out, Marks::each("  ▸ "), &folded, columns);
         if count > 1 {
             let answer =
                 format!("all of these: almoner approve {0}, or almoner deny {0} -r WHY", self.numbers(all));
@@ -417,8 +401,7 @@ mod tests {
         let text = render(&asks(&[3, 5]), &cards, 200);
         let shared = "content (4 bytes), the same for all, from the text “x.txt”, or from the text “you”:";
         assert!(text.contains(shared), "{text}");
-        assert!(text.contains("“d4” (04040404) and 4 more (`almoner inbox 3` names them)"), "{text}");
-        assert!(!text.contains("“d5”"), "{text}");
+        assert!(text.contains("`almoner inbox 3 --full`") && !text.contains("“d1”"), "{text}");
     }
 
     #[test]
@@ -431,6 +414,6 @@ mod tests {
         {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert_eq!(text.matches("[write/asks]").count(), 1, "the finding is shared: {text}");
+        assert!(!text.contains("[write/asks]"), "rules are folded: {text}");
     }
 }

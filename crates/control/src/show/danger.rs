@@ -12,7 +12,7 @@ use super::foreign_words::{self, as_sentence};
 use super::giver;
 
 /// The sentence above the dangers.
-pub const HEADING: &str = "Look closely: this card has dangers.";
+pub const HEADING: &str = "Look closely before you answer.";
 
 /// The sentence above the dangers if words in the calls come from documents.
 pub const FOREIGN_WORDS_HEADING: &str =

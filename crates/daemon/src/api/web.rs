@@ -19,7 +19,7 @@ use super::services::Services;
 use super::web_file;
 use super::web_file::WebFile;
 use crate::files::folder_list;
-use crate::queries::{run_lines, runs};
+use crate::queries::{message_line, run_lines, runs};
 use crate::runs::{chats, examples, proposal};
 use crate::state::daemon::random;
 use crate::state::damage;
@@ -37,7 +37,7 @@ use control::settings_report::SettingsReport;
 use control::talk::{ChatPartner, ChatSetup, Talker, WorkerUse};
 use kernel::budget::Raise;
 use kernel::event::Surface;
-use kernel::{BlobHash, RunNumber};
+use kernel::{BlobHash, MessageNumber, RunNumber};
 use resource::Endowment;
 
 /// The web pages, whether or not they are open.
@@ -369,6 +369,10 @@ impl Backend for PagesBackend {
 
     fn changed_files(&self, run: RunNumber) -> Result<Option<BTreeSet<ChangedFile>>, Failure> {
         run_lines::files_of(&self.services.daemon, run)
+    }
+
+    fn notice(&self, number: MessageNumber) -> Option<String> {
+        message_line::notice(&self.services.daemon, number).ok().flatten()
     }
 
     fn settings(&self) -> SettingsReport {

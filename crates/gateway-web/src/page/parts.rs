@@ -257,6 +257,11 @@ pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
     }
 }
 
+/// Returns a text that the user has typed, with all of its lines.
+pub fn said(label: &str, text: &Untrusted) -> Markup {
+    html! { div.said role="group" tabindex="0" aria-label=(label) { (text.visible()) } }
+}
+
 /// Returns the diff of two texts, line by line, with removed and added lines marked.
 pub fn difference(label: &str, text: &Untrusted) -> Markup {
     let shown = text.visible();

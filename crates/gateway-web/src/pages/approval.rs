@@ -2,7 +2,7 @@
 
 use control::exit::Failure;
 use control::show::card::{Card, MODEL_TEXT_HEADING};
-use control::show::task::TaskPart;
+use control::show::task::{Task, TaskGiver, TaskPart};
 use control::show::{budget_request, danger, headline};
 use kernel::message::Answer as Said;
 use maud::{Markup, html};
@@ -40,6 +40,7 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
     let granted = granted(asked, card);
+    let may = granted.as_ref().filter(|granted| card.is_open() && granted.missing().is_none());
     let after_refusals = is_after_refusals(card);
     Ok(html! {
         // In a conversation, the card has no page whose title says what it asks.
@@ -53,6 +54,7 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
             input type="hidden" name="_seen" value=(digest);
             (parts::back(asked))
             @if card.entries.len() > open { p { (tally(card)) } }
+            @if let Some(granted) = may { (granted.draw(asked)) }
             @for (index, entry) in card.entries.iter().enumerate() {
                 (approval_entry::draw(asked, &CardPlace { card, index }, entry, granted.as_ref()))
             }
@@ -62,8 +64,6 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
             }
             (context(card))
             @if card.is_open() {
-                @let may = granted.as_ref().filter(|granted| granted.missing().is_none());
-                @if let Some(granted) = may { (granted.draw(asked)) }
                 (approval_bar::draw(card, asked.field("reason").unwrap_or(""), may.is_some()))
             }
         }
@@ -131,18 +131,26 @@ pub fn tasks(card: &Card) -> Markup {
                             (parts::help(&heading)) " "
                             @if let Some(first) = parts.first() { (task_title(first)) (parts::short(&first.text)) }
                         }
-                        @for part in &parts { p { (task_title(part)) } (parts::whole(&label, &part.text)) }
+                        @for part in &parts { p { (task_title(part)) } (task_words(task, part, &label)) }
                     }
                 } @else {
                     p { (parts::help(&heading)) }
                     @for part in &parts {
                         @if part.title.is_some() { p.note { (task_title(part)) } }
-                        (parts::whole(&label, &part.text))
+                        (task_words(task, part, &label))
                     }
                 }
                 @if let Some(documents) = task.document_line() { p.note { (parts::line(&Untrusted::new(documents))) } }
             }
         }
+    }
+}
+
+/// Returns the words of a part of a task. Only those that the user has typed or chosen are set as the user's own.
+fn task_words(task: &Task, part: &TaskPart, label: &str) -> Markup {
+    match task.giver == TaskGiver::User && part.title.is_none() {
+        true => parts::said(label, &part.text),
+        false => parts::whole(label, &part.text),
     }
 }
 

@@ -50,7 +50,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 pub fn part(asked: &PageRequest) -> Result<Answer, Failure> {
     let name = asked.part_text("part");
     let Some((part, title)) = PARTS.iter().find(|(part, _)| *part == name) else {
-        return Err(Failure::new(Exit::NotFound, "nothing is at this address"));
+        return Err(Failure::new(Exit::NotFound, "cannot show this page: nothing is at its address"));
     };
     let found = take!(asked.ask(Request::Examine { part: (*part).to_owned() })?, Examined);
     let main = html! {

@@ -21,7 +21,10 @@ use crate::page_request::{PageRequest, take};
 use crate::pages::{batch, message_status, start};
 
 /// The number of messages on a page, separately for those that need an answer and the others.
-const PAGE: usize = 20;
+const PAGE: usize = 10;
+
+/// The number of messages on a page of one thread, or of one sender, which is loaded when the user unfolds it.
+const PART: usize = 20;
 
 /// The kinds of messages for which the inbox can be filtered, as the protocol names them.
 const KINDS: &[&str] =
@@ -69,8 +72,9 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
     let standing = asked.query("state").and_then(|name| STANDINGS.iter().find(|(one, _)| *one == name));
     let standing = standing.map(|(_, standing)| *standing).filter(|_| within.is_none());
+    let limit = if within.is_some() { PART } else { PAGE };
     let filter = MessageFilter::Threads { kind: kind.map(str::to_owned), standing, within };
-    let request = Request::Messages { filter, page: PageBounds { after: below, limit: PAGE } };
+    let request = Request::Messages { filter, page: PageBounds { after: below, limit } };
     let page = take!(asked.ask(request)?, Threads);
     let known = names(asked)?;
     if let Some(within) = within {
@@ -176,7 +180,9 @@ fn needs(
         @if !page.open.is_empty() {
             ol.rows {
                 @for asks in batches.iter().filter(|asks| !is_listed(asks)) { li #{ "batch-" (asks.batch) } { (batch_row(asked, asks)) } }
-                @for one in &page.open { (asker(asked, known, one, &batches)) }
+                // The most dangerous questions come first.
+                @for one in page.open.iter().filter(|one| has_danger(one)) { (asker(asked, known, one, &batches)) }
+                @for one in page.open.iter().filter(|one| !has_danger(one)) { (asker(asked, known, one, &batches)) }
             }
         }
         @if is_open {
@@ -201,6 +207,11 @@ fn needs(
             }
         }
     })
+}
+
+/// Returns whether a message of an asker has a danger.
+fn has_danger(one: &Asker) -> bool {
+    one.lines.iter().any(|line| line.danger.is_some())
 }
 
 /// Returns the requests of one asker. The newest are rows, and the others are folded into one row. The approvals of a
@@ -394,7 +405,7 @@ fn ask_row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line
         (None, Some(view)) => headline::of_message(view),
         (None, None) => Quoting::ours(format!("Message {number}")),
     };
-    let has_danger = card.as_ref().is_some_and(|card| !danger::of_card(card).is_empty());
+    let worst = card.as_ref().and_then(|card| danger::of_card(card).into_iter().next());
     let open = card.iter().flat_map(|card| &card.entries).filter(|entry| entry.answer.is_none()).count();
     let all = card.as_ref().map_or(0, |card| card.entries.len());
     html! {
@@ -403,7 +414,9 @@ fn ask_row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line
             span {
                 span.title {
                     (parts::plain_sentence(&title))
-                    @if has_danger { " " span.danger-mark { span aria-hidden="true" { "▲ " } "look closely" } }
+                }
+                @if let Some(worst) = &worst {
+                    span.danger-mark { span aria-hidden="true" { "▲ " } span.unseen { "Look closely: " } (parts::plain_sentence(worst)) }
                 }
                 span.second {
                     (parts::word(&sender(asked, known, one)))

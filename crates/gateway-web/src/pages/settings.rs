@@ -60,7 +60,7 @@ fn page(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Page, Failure> {
                         input type="hidden" name="model" value=(one.model);
                         span { strong { (parts::word(&one.model)) } " " span.note { (parts::word(&one.origin)) } }
                         @if report.default_model.as_deref() == Some(one.model.as_str()) { span.mark.good { "in use" } }
-                        @else { button aria-label={ "Use " (visible_line(&one.model)) } { "Use it" } }
+                        @else { button aria-label={ "Use it: " (visible_line(&one.model)) } { "Use it" } }
                     }
                 } } }
             }

@@ -101,8 +101,8 @@ fn senders_beyond_the_first_page_are_listed_on_the_next() {
     asks(&home, names.iter().map(|name| (*name, format!("wish of {name}"))));
     let visitor = Visitor::new(&home);
     let page = visitor.get("/", &[]).body;
-    assert_eq!(rows(between(&page, "id=\"needs\"", "</section>")).len(), 20, "{page}");
-    assert!(page.contains("<a href=\"/?state=open\">3 more</a>"), "{page}");
+    assert_eq!(rows(between(&page, "id=\"needs\"", "</section>")).len(), 10, "{page}");
+    assert!(page.contains("<a href=\"/?state=open\">13 more</a>"), "{page}");
     let all = all_from(&visitor, "/?state=open".to_owned(), ">Older messages</a>");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 23, "{all:?}");
 }
@@ -151,7 +151,8 @@ fn first_load_is_below_thirty_kilobytes() {
     let home = TestHome::with_inbox();
     home.almoner(&crate::test_home::TRIAGE).expect(7);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
-    tells(&home, (0..5).map(|at| ("fae", format!("an ordinary message with the number {at}"))));
+    tells(&home, (0..30).map(|at| ("fae", format!("an ordinary message with the number {at}"))));
+    asks(&home, (0..30).map(|at| ("fae", format!("an ordinary request with the number {at}"))));
     let visitor = Visitor::new(&home);
     for path in ["/", "/runs", "/doctor"] {
         let bytes = first_load(&visitor, path);

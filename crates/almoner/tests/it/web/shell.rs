@@ -117,7 +117,7 @@ fn shell_works_on_every_page_with_scripts() {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
     assert!(browser.wait(|| (title() == "(2) Models · Almoner").then_some(())).is_some(), "{}", title());
-    browser.press("link", "Message ");
+    browser.press("link", "You are asked for something");
     browser.says("something to eat");
     assert_eq!(browser.run("return document.documentElement.dataset.theme"), "dark");
     // The search opens over the page, and the keyboard leads to a result.

@@ -71,6 +71,8 @@ fn inputs(run: &Run) -> Markup {
     html! {
         h3 { "Inputs" }
         @if is_empty { p.note { "No named inputs." } }
+        // A run that a person began has the person's inputs.
+        @else if run.parent.is_none() && run.principal.is_none() { (parts::said("inputs", &Untrusted::new(json))) }
         @else { (parts::whole("inputs", &Untrusted::new(json))) }
         @if !documents.is_empty() {
             ul {

@@ -61,7 +61,7 @@ fn cards(asked: &PageRequest) -> Result<Markup, Failure> {
                         input type="hidden" name="to" value="/";
                         span { strong { (parts::word(&one.model)) } " " span.note { (parts::word(&one.origin)) } }
                         @if settings.default_model.as_deref() == Some(one.model.as_str()) { span.mark.good { "in use" } }
-                        @else { button aria-label={ "Use " (visible_line(&one.model)) } { "Use it" } }
+                        @else { button aria-label={ "Use it: " (visible_line(&one.model)) } { "Use it" } }
                     }
                 }
                 p { a href="/models" { "All models" } }

@@ -141,7 +141,7 @@ impl FolderChooser {
                             }
                             (close())
                         }
-                        @if list.entries.is_empty() { p.note { "Nothing here can be chosen." } }
+                        @if list.entries.is_empty() { p.note { "There are no folders in it." } }
                         @else { ul.rows { @for entry in &list.entries { li { (row(entry)) } } } }
                         @if list.left_out > 0 { p.note { (list.left_out) " more are not shown: write the path." } }
                     }

@@ -167,7 +167,7 @@ fn draw(asked: &PageRequest, form: &WorkerForm) -> Result<Markup, Failure> {
                 (limits::fields(asked, wanted, &form.told))
                 (form.more(asked))
                 div.buttons {
-                    button { "Run it" }
+                    button.yes { "Run it" }
                     @if wanted.documents > 0 { (attachments::button()) }
                 }
             }

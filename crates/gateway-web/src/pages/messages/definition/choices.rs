@@ -267,7 +267,7 @@ impl DefinitionChoices {
                 }))
             }
             @if shown.documents > 0 {
-                label for="documents" { "Documents: a path from the root on each line, at most " (shown.documents) }
+                label for="documents" { "Documents: whole paths, one in a line, at most " (shown.documents) }
                 textarea #documents name="documents" rows="2" spellcheck="false" { "\n" (self.text("documents")) }
             }
             label for="model" {
