@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::passkeys::Passkeys;
+
 /// The time until a session ends that is not used, in milliseconds.
 pub const SESSION_TIMEOUT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
@@ -75,15 +77,21 @@ pub struct Session {
     pub begun_ms: i64,
     /// The end of the session, in milliseconds since 1970.
     pub ends_ms: i64,
+    /// The number of the passkey with which the session began. `None` if it began with a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passkey: Option<u64>,
 }
 
-/// The state of all sessions.
+/// The state of all sessions, and of the passkeys that begin some of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sessions {
     /// The highest session number that was given.
     next: u64,
     /// The sessions that have not been revoked.
     open: Vec<Session>,
+    /// The passkeys.
+    #[serde(default, skip_serializing_if = "Passkeys::is_empty")]
+    pub passkeys: Passkeys,
     /// The codes that were not used yet.
     #[serde(skip)]
     codes: Vec<Code>,
@@ -110,14 +118,14 @@ impl Code {
 }
 
 /// Returns whether a period of this length has begun and not ended.
-fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
+pub(super) fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
     until_ms > now_ms && until_ms - long_ms <= now_ms + MAX_CLOCK_CORRECTION_MS
 }
 
 /// The data that a browser presents to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginRequest<'a> {
-    /// The code.
+    /// The code. Empty for a login with a passkey.
     pub code: &'a str,
     /// The key that the browser's script has generated. Empty without a script.
     pub key: &'a str,
@@ -200,6 +208,29 @@ impl Sessions {
             return Err(LoginError::NoKey);
         }
         self.codes.remove(at);
+        Ok(self.begin(arrival, None, random, now_ms))
+    }
+
+    /// Logs a browser in that has shown this passkey, and returns the handle for its cookie. The caller has verified
+    /// the passkey. The earlier session of this browser ends.
+    pub fn let_in_by_passkey(
+        &mut self,
+        arrival: &LoginRequest<'_>,
+        passkey: u64,
+        random: ([u8; 32], [u8; 32]),
+        now_ms: i64,
+    ) -> String {
+        self.begin(arrival, Some(passkey), random, now_ms)
+    }
+
+    fn begin(
+        &mut self,
+        arrival: &LoginRequest<'_>,
+        passkey: Option<u64>,
+        random: ([u8; 32], [u8; 32]),
+        now_ms: i64,
+    ) -> String {
+        let key = arrival.key.trim();
         if let Some(before) =
             self.of_cookie(arrival.cookies, arrival.under, now_ms).map(|(one, _)| one.number)
         {
@@ -220,8 +251,9 @@ impl Sessions {
             browser: passable::Untrusted::new(arrival.browser.chars().take(200).collect::<String>()),
             begun_ms: now_ms,
             ends_ms: now_ms + SESSION_TIMEOUT_MS,
+            passkey,
         });
-        Ok(handle)
+        handle
     }
 
     /// Returns the session of a cookie and its upkeep, if the session began under the same kind of host.
@@ -273,10 +305,22 @@ impl Sessions {
         before != self.open.len()
     }
 
-    /// Ends all sessions and removes all codes.
+    /// Ends all sessions and removes all codes. The passkeys stay.
     pub fn revoke_all(&mut self) {
         self.open.clear();
         self.codes.clear();
+    }
+
+    /// Removes the passkey with this number, and ends the sessions that began with it. Returns whether it existed.
+    pub fn remove_passkey(&mut self, number: u64) -> bool {
+        self.open.retain(|session| session.passkey != Some(number));
+        self.passkeys.remove(number)
+    }
+
+    /// Removes all passkeys, and ends the sessions that began with one.
+    pub fn remove_passkeys(&mut self) {
+        self.open.retain(|session| session.passkey.is_none());
+        self.passkeys.clear();
     }
 }
 
@@ -507,6 +551,24 @@ mod tests {
         }
         let code = sessions.code(HostKind::Name, [1; 32], 0);
         assert!(sessions.let_in(&arrive(&code, "k"), random, 0).is_ok());
+    }
+
+    #[test]
+    fn removed_passkey_takes_its_sessions_along() {
+        let mut sessions = Sessions::default();
+        let code = sessions.code(HostKind::Name, [1; 32], 0);
+        sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 0).unwrap();
+        for (passkey, byte) in [(1, 4), (2, 5), (1, 6)] {
+            sessions.let_in_by_passkey(&arrive("", "k"), passkey, ([byte; 32], [byte; 32]), 0);
+        }
+        let open = |sessions: &Sessions| sessions.open(0).map(|one| one.number).collect::<Vec<_>>();
+        assert_eq!(open(&sessions), [4, 3, 2, 1]);
+        sessions.remove_passkey(1);
+        assert_eq!(open(&sessions), [3, 1]);
+        let kept: Sessions = serde_json::from_value(serde_json::to_value(&sessions).unwrap()).unwrap();
+        assert_eq!(kept, sessions);
+        sessions.remove_passkeys();
+        assert_eq!(open(&sessions), [1]);
     }
 
     #[test]
