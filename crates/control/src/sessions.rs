@@ -17,7 +17,7 @@ pub enum SessionAct {
         /// The number of the session.
         number: u64,
     },
-    /// Ends all sessions, and makes all unused codes invalid.
+    /// Ends all sessions, makes all unused codes invalid, and removes all passkeys.
     RevokeAll,
 }
 

@@ -18,6 +18,8 @@ pub enum Answer {
     },
     /// A part of a page, for the script.
     Piece(Markup),
+    /// JSON, for the script.
+    Json(String),
 }
 
 /// A page without the parts that all pages share.

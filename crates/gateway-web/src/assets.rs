@@ -52,6 +52,14 @@ pub const PICK: Asset = Asset {
     text: include_str!("../assets/pick.js"),
 };
 
+/// The script for passkeys, on the page of sessions and on the login page.
+pub const PASSKEYS: Asset = Asset {
+    stem: "passkeys",
+    ending: "js",
+    media: "text/javascript; charset=utf-8",
+    text: include_str!("../assets/passkeys.js"),
+};
+
 /// The style sheet.
 pub const STYLE: Asset = Asset {
     stem: "app",
@@ -86,7 +94,7 @@ impl Asset {
 }
 
 /// All static files.
-const ALL: [Asset; 6] = [SCRIPT, SHELL, FORMS, PICK, STYLE, SIGN];
+const ALL: [Asset; 7] = [SCRIPT, SHELL, FORMS, PICK, PASSKEYS, STYLE, SIGN];
 
 /// Returns a text without indentation, and without lines that are comments. No text of the scripts spans lines.
 fn lean(text: &str) -> String {

@@ -10,6 +10,7 @@ use kernel::command::{Reply, UserCommand};
 use kernel::id::BadId;
 use passable::{Untrusted, visible_line};
 
+use crate::guard::names::PasskeyHost;
 use crate::guard::sessions::Session;
 use crate::multipart::FormFile;
 use crate::page::theme::Theme;
@@ -27,6 +28,8 @@ pub struct PageRequest {
     pub session: Session,
     /// The look that the browser has kept.
     pub theme: Theme,
+    /// The host for which this browser can have a passkey. `None` under an address of numbers.
+    pub passkey_host: Option<PasskeyHost>,
     /// The path and the query of the request.
     pub address: String,
     /// The variable parts of the path, by name.

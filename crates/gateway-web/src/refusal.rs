@@ -34,12 +34,15 @@ pub fn is_shown(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Returns the response unchanged, or as a page if it is a refusal. `from` is the path of the request.
-pub fn as_page(answer: Answered, from: &str, theme: Theme) -> Answered {
+/// Returns the response unchanged, or as a page if it is a refusal. `from` is the path of the request, and
+/// `has_passkeys` says whether its host has any.
+pub fn as_page(answer: Answered, from: &str, theme: Theme, has_passkeys: bool) -> Answered {
     let Some(RefusalReason(why)) = answer.extensions().get().copied() else { return answer };
     let status = answer.status();
     let page = match status {
-        StatusCode::UNAUTHORIZED => login::page(&login::LoginFailure::SessionEnded, from, theme),
+        StatusCode::UNAUTHORIZED => {
+            login::page(&login::LoginFailure::SessionEnded, from, theme, has_passkeys)
+        }
         _ => refusal_page(status, why, theme),
     };
     let mut page = serve::html(status, page);

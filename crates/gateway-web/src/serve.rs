@@ -22,8 +22,9 @@ use crate::answer::{Answer, Page};
 use crate::assets::Asset;
 use crate::backend::Backend;
 use crate::connections::{AuthFlag, Connections, LIMITS, TimedBody};
+use crate::guard::ceremonies::Ceremonies;
 use crate::guard::headers::{ALWAYS, ASSET, PAGE};
-use crate::guard::names::Names;
+use crate::guard::names::{Names, PasskeyHost};
 use crate::guard::request_guard::RequestHeaders;
 use crate::guard::sessions::{COOKIE, HostKind, SESSION_TIMEOUT_MS, Session, Sessions, Upkeep};
 use crate::page::context::{self, PageContext};
@@ -36,7 +37,7 @@ use crate::{live, multipart, page, pages};
 /// The maximum size of a form, in bytes. A file that fills in a field has at most 100,000 bytes.
 const MAX_FORM_SIZE: usize = 4 << 20;
 
-/// The size limit of a form from a browser without a session, in bytes.
+/// The size limit of a form from a browser without a session, and of a passkey, in bytes.
 const MAX_LOGIN_FORM_SIZE: usize = 16 << 10;
 
 /// The maximum size of the files in one message of a conversation, in bytes.
@@ -62,6 +63,7 @@ pub struct Site {
     /// The host names under which the pages are served.
     pub names: Names,
     sessions: Mutex<Sessions>,
+    ceremonies: Mutex<Ceremonies>,
     /// The number of open event streams.
     pub(crate) watchers: AtomicUsize,
     ended: Notify,
@@ -74,6 +76,7 @@ impl Site {
             backend,
             names,
             sessions: Mutex::new(sessions),
+            ceremonies: Mutex::new(Ceremonies::default()),
             watchers: AtomicUsize::new(0),
             ended: Notify::new(),
         }
@@ -92,6 +95,16 @@ impl Site {
     /// Returns the sessions.
     pub fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the open ceremonies of passkeys. A thread that also needs the sessions takes those first.
+    pub fn ceremonies(&self) -> MutexGuard<'_, Ceremonies> {
+        self.ceremonies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether a browser that asks this host can log in with a passkey.
+    pub fn has_passkeys(&self, host: Option<&PasskeyHost>) -> bool {
+        host.is_some_and(|host| self.sessions().passkeys.of(&host.domain).next().is_some())
     }
 
     /// Returns an address with which one browser can log in once under this kind of host. The address then leads to
@@ -161,14 +174,20 @@ pub fn router(site: Arc<Site>) -> Router {
         }
         if pages::takes_files(path) {
             methods = methods.layer(DefaultBodyLimit::max(MAX_UPLOAD_SIZE + MAX_FORM_SIZE));
+        } else if pages::is_small(path) {
+            methods = methods.layer(DefaultBodyLimit::max(MAX_LOGIN_FORM_SIZE));
         }
         router = router.route(path, methods);
     }
     let login = get(pages::login::read).post(pages::login::send);
+    let by_passkey = get(redirect_to_parent).post(pages::passkey_login::send);
+    let challenge = get(redirect_to_parent).post(pages::passkey_login::begin);
     let inside = router.fallback(no_page).layer(from_fn_with_state(Arc::clone(&site), with_session));
     Router::new()
         .merge(inside)
         .route("/login", login.layer(DefaultBodyLimit::max(MAX_LOGIN_FORM_SIZE)))
+        .route("/login/passkey", by_passkey.layer(DefaultBodyLimit::max(MAX_LOGIN_FORM_SIZE)))
+        .route("/login/passkey/begin", challenge.layer(DefaultBodyLimit::max(MAX_LOGIN_FORM_SIZE)))
         .route("/assets/{name}", get(asset))
         .route("/favicon.ico", get(sign))
         .method_not_allowed_fallback(async || refused(StatusCode::METHOD_NOT_ALLOWED, NO_METHOD))
@@ -213,15 +232,17 @@ fn shown(show: PageHandler) -> MethodRouter<Arc<Site>> {
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
                     Extension(theme): Extension<Theme>,
+                    host: Extension<Option<PasskeyHost>>,
                     path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri| {
             let Ok(path) = path else {
-                return no_page(State(site), Extension(session), Extension(theme), uri).await;
+                return no_page(State(site), Extension(session), Extension(theme), host, uri).await;
             };
             let asked = PageRequest {
                 site,
                 session,
                 theme,
+                passkey_host: host.0,
                 address: address(&uri),
                 path: parts(&path),
                 query: pairs(uri.query()),
@@ -238,12 +259,13 @@ fn sent(done: PageHandler) -> MethodRouter<Arc<Site>> {
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
                     Extension(theme): Extension<Theme>,
+                    host: Extension<Option<PasskeyHost>>,
                     path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri,
                     headers: HeaderMap,
                     body: Result<Bytes, BytesRejection>| {
             let Ok(path) = path else {
-                return no_page(State(site), Extension(session), Extension(theme), uri).await;
+                return no_page(State(site), Extension(session), Extension(theme), host, uri).await;
             };
             let body = match body {
                 Ok(body) => body,
@@ -260,6 +282,7 @@ fn sent(done: PageHandler) -> MethodRouter<Arc<Site>> {
                 site,
                 session,
                 theme,
+                passkey_host: host.0,
                 address: address(&uri),
                 path: parts(&path),
                 query: pairs(uri.query()),
@@ -347,6 +370,7 @@ fn finish(asked: &PageRequest, answer: Answer, state: &ShellState) -> Answered {
             html(status, page::shell::whole(asked, &page, state))
         }
         Answer::Piece(piece) => html(StatusCode::OK, piece),
+        Answer::Json(text) => json(text),
         Answer::GoWithCookie { to, cookie } => {
             let mut answer = go(&to);
             if let Ok(cookie) = HeaderValue::from_str(&cookie) {
@@ -400,6 +424,11 @@ pub fn html(status: StatusCode, text: Markup) -> Answered {
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text.into_string()).into_response()
 }
 
+/// Returns JSON as an HTTP response.
+pub fn json(text: String) -> Answered {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
 /// Redirects from an address that only accepts a form to the page with the form, so that a reload does no harm.
 async fn redirect_to_parent(uri: Uri) -> Answered {
     let parent = uri.path().rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -416,10 +445,12 @@ async fn no_page(
     State(site): State<Arc<Site>>,
     Extension(session): Extension<Session>,
     Extension(theme): Extension<Theme>,
+    Extension(passkey_host): Extension<Option<PasskeyHost>>,
     uri: Uri,
 ) -> Answered {
     let (address, path, query) = (address(&uri), vec![], vec![]);
-    let asked = PageRequest { site, session, theme, address, path, query, body: vec![], files: vec![] };
+    let (body, files) = (vec![], vec![]);
+    let asked = PageRequest { site, session, theme, passkey_host, address, path, query, body, files };
     answered(asked, |_| Err(unknown_address()), false).await
 }
 
@@ -466,7 +497,10 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
     let judged = knock.check(&site.names, by_address);
     let (is_shown, from) = (refusal::is_shown(headers), uri.path().to_owned());
     let theme = Theme::of_cookies(cookies(headers));
+    let passkey_host = knock.host.and_then(|host| site.names.passkey_host(host));
+    let has_passkeys = site.has_passkeys(passkey_host.as_ref());
     request.extensions_mut().insert(theme);
+    request.extensions_mut().insert(passkey_host);
     let mut answer = match judged {
         Ok(under) => {
             request.extensions_mut().insert(under);
@@ -478,7 +512,7 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
         }
     };
     if is_shown {
-        answer = refusal::as_page(answer, &from, theme);
+        answer = refusal::as_page(answer, &from, theme, has_passkeys);
     }
     let (is_no_method, headers) = (answer.status() == StatusCode::METHOD_NOT_ALLOWED, answer.headers_mut());
     if is_no_method {
@@ -520,7 +554,9 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
         }
         None if request.method() == Method::GET && request.uri().path() != "/events" => {
             let theme = request.extensions().get().copied().unwrap_or_default();
-            let page = pages::login::page(&pages::login::LoginFailure::None, &address(request.uri()), theme);
+            let host: Option<PasskeyHost> = request.extensions().get().cloned().flatten();
+            let (failure, to) = (pages::login::LoginFailure::None, address(request.uri()));
+            let page = pages::login::page(&failure, &to, theme, site.has_passkeys(host.as_ref()));
             html(StatusCode::UNAUTHORIZED, page)
         }
         None => refused(StatusCode::UNAUTHORIZED, refusal::SESSION_OVER),

@@ -6888,7 +6888,7 @@ class SessionActRevoke(TypedDict):
 
 
 class SessionActRevokeAll(TypedDict):
-    """Ends all sessions, and makes all unused codes invalid."""
+    """Ends all sessions, makes all unused codes invalid, and removes all passkeys."""
     do: Literal['revoke_all']
 
 

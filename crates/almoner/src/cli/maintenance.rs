@@ -44,7 +44,7 @@ pub struct SessionsArgs {
     /// End this one
     #[arg(long, value_name = "N")]
     pub revoke: Option<u64>,
-    /// End all of them
+    /// End all of them, and remove all passkeys
     #[arg(long, conflicts_with = "revoke")]
     pub all: bool,
     /// As JSON.

@@ -28,6 +28,7 @@ mod many;
 mod names;
 mod narrower;
 mod pages;
+mod passkeys;
 mod policy;
 mod promised;
 mod proposed;

@@ -309,6 +309,11 @@ fn web(place: &Place) -> Check {
         );
         return check(false, evidence, &remedy);
     }
-    let evidence = format!("port {}, under a name of their own; sessions: {}", kept.port, open.len());
+    let evidence = format!(
+        "port {}, under a name of their own; sessions: {}, passkeys: {}",
+        kept.port,
+        open.len(),
+        kept.sessions.passkeys.all().count()
+    );
     check(true, evidence, "")
 }

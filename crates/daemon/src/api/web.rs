@@ -106,11 +106,13 @@ impl WebPages {
         }
     }
 
-    /// Opens the pages again if there are sessions, because a browser may still show a page.
+    /// Opens the pages again if there are sessions, because a browser may still show a page, or if there are passkeys,
+    /// because a browser may log in with one.
     pub fn resume(&self, services: &Services) {
-        let has_sessions =
-            self.read_file().is_ok_and(|kept| kept.sessions.open(clock::now_ms()).next().is_some());
-        if has_sessions {
+        let is_used = |sessions: &Sessions| {
+            sessions.open(clock::now_ms()).next().is_some() || sessions.passkeys.all().next().is_some()
+        };
+        if self.read_file().is_ok_and(|kept| is_used(&kept.sessions)) {
             match web_settings(services).and_then(|settings| self.start(services, settings)) {
                 Ok(started) => *self.lock() = Some(started),
                 Err(failure) => log::line(&format!("the web pages: {}", failure.message.visible_line())),
@@ -132,6 +134,7 @@ impl WebPages {
             }
             SessionAct::RevokeAll => {
                 sessions.revoke_all();
+                sessions.remove_passkeys();
                 Ok(())
             }
         };
@@ -171,6 +174,8 @@ impl WebPages {
             Err(no) => no.address.port() == kept.port,
         };
         if kept.seed.is_empty() || is_lost {
+            // A passkey is of no use under another name.
+            kept.sessions.passkeys.forget(&Names::private_domain(&kept.seed));
             let mut bytes = [0; 6];
             random(&mut bytes)?;
             kept.seed = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

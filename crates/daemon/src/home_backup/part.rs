@@ -38,7 +38,7 @@ pub const STATE_PARTS: &[(&str, Part)] = &[
 /// The parts of a home that no backup holds: the name in the state directory, and the words about it.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("daemon.log", "the log of the daemon"),
-    ("web.json", "the sessions of the web pages; `almoner open` lets a browser in again"),
+    ("web.json", "the sessions and passkeys of the web pages; `almoner open` lets a browser in again"),
     ("tool-servers", "the packages of tool servers; `almoner mcp add` installs them again"),
 ];
 

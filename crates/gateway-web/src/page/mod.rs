@@ -7,6 +7,7 @@ pub mod hunks;
 pub mod kinds;
 pub mod link;
 pub mod parts;
+pub mod passkey_form;
 pub mod references;
 pub mod safe_links;
 pub mod sentence;

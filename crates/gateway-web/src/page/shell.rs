@@ -8,7 +8,7 @@ use super::parts;
 use super::site_map::{GROUPS, Group, NEW, Part};
 use super::theme::Theme;
 use crate::answer::Page;
-use crate::assets::{Asset, FORMS, PICK, SCRIPT, SHELL, SIGN, STYLE};
+use crate::assets::{Asset, FORMS, PASSKEYS, PICK, SCRIPT, SHELL, SIGN, STYLE};
 use crate::page_request::PageRequest;
 
 /// The state of the daemon that each page shows or keeps.
@@ -171,8 +171,11 @@ const KEYS: &[(&str, &str)] = &[
 /// resembles a field's markup, a script is loaded in vain.
 fn scripts(main: &Markup) -> Vec<Asset> {
     // A picker may be added later, with the first row of a list.
-    let wanted: [(&[&str], Asset); 2] =
-        [(&[" data-draft="], FORMS), (&[" class=\"pick\"", " data-picks"], PICK)];
+    let wanted: [(&[&str], Asset); 3] = [
+        (&[" data-draft="], FORMS),
+        (&[" class=\"pick\"", " data-picks"], PICK),
+        (&[" data-passkey="], PASSKEYS),
+    ];
     let has = |marks: &[&str]| marks.iter().any(|mark| main.0.contains(mark));
     let others = wanted.into_iter().filter(|(marks, _)| has(marks)).map(|(_, script)| script);
     [SCRIPT, SHELL].into_iter().chain(others).collect()

@@ -9,8 +9,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response as Answered;
 use maud::{DOCTYPE, Markup, html};
 
-use crate::assets::SCRIPT;
+use crate::assets::{Asset, PASSKEYS, SCRIPT};
+use crate::guard::names::PasskeyHost;
 use crate::guard::sessions::{HostKind, LoginError, LoginRequest};
+use crate::page::passkey_form::{CREDENTIAL, LOGIN};
 use crate::page::shell;
 use crate::page::theme::Theme;
 use crate::refusal::refused;
@@ -24,19 +26,23 @@ pub enum LoginFailure {
     SessionEnded,
     /// A rejected code, with a sentence of our own that explains why.
     CodeRejected(String),
+    /// A rejected passkey, with a sentence of our own that explains why.
+    PasskeyRejected(String),
 }
 
 /// Returns the page that asks for the code, and that leads on to `to` after the login. The script takes the code from
-/// the address. Without a script, the user types it.
-pub fn page(trouble: &LoginFailure, to: &str, theme: Theme) -> Markup {
+/// the address. Without a script, the user types it. If there are passkeys for this host, a browser that can use one
+/// shows a button for it.
+pub fn page(trouble: &LoginFailure, to: &str, theme: Theme, has_passkeys: bool) -> Markup {
     let wrong = match trouble {
         LoginFailure::CodeRejected(wrong) => Some(wrong.as_str()),
         _ => None,
     };
+    let scripts: &[Asset] = if has_passkeys { &[SCRIPT, PASSKEYS] } else { &[SCRIPT] };
     html! {
         (DOCTYPE)
         html lang="en" data-theme=[theme.chosen()] {
-            (shell::head("Log in", &[SCRIPT], theme))
+            (shell::head("Log in", scripts, theme))
             body {
                 main #main {
                     h1 { "Log in to Almoner" }
@@ -44,6 +50,16 @@ pub fn page(trouble: &LoginFailure, to: &str, theme: Theme) -> Markup {
                         div.failure role="alert" {
                             p { "This browser's session is over, and what you just sent was not done." }
                             p.by-script { "What you typed is kept in this tab, except secrets and files: log in here, and it is there again." }
+                        }
+                    }
+                    @if let LoginFailure::PasskeyRejected(why) = trouble { p.failure role="alert" { (why) } }
+                    @if has_passkeys {
+                        form #passkey hidden method="post" action="/login/passkey" data-passkey=(LOGIN) {
+                            input type="hidden" name=(CREDENTIAL) autocomplete="off";
+                            input type="hidden" name=(KEY);
+                            input type="hidden" name="to" value=(to);
+                            div.buttons { button { "Log in with a passkey" } }
+                            p.note role="status" {}
                         }
                     }
                     p { "Type " code { "almoner open" } " in a terminal: it opens these pages and lets this browser in." }
@@ -64,8 +80,42 @@ pub fn page(trouble: &LoginFailure, to: &str, theme: Theme) -> Markup {
 }
 
 /// Answers `GET /login`.
-pub async fn read(Extension(theme): Extension<Theme>) -> Answered {
-    serve::html(StatusCode::OK, page(&LoginFailure::None, "/", theme))
+pub async fn read(
+    State(site): State<Arc<Site>>,
+    Extension(theme): Extension<Theme>,
+    Extension(host): Extension<Option<PasskeyHost>>,
+) -> Answered {
+    let has_passkeys = site.has_passkeys(host.as_ref());
+    serve::html(StatusCode::OK, page(&LoginFailure::None, "/", theme, has_passkeys))
+}
+
+/// The form of a browser that logs in.
+pub struct LoginForm(Vec<(String, String)>);
+
+impl LoginForm {
+    /// Reads the body of a form.
+    pub fn read(body: &[u8]) -> LoginForm {
+        LoginForm(url::form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// Returns a field, or nothing.
+    pub fn field(&self, name: &str) -> &str {
+        self.0.iter().find(|(each, _)| each == name).map_or("", |(_, text)| text.as_str())
+    }
+}
+
+/// Returns a browser's description of itself.
+pub fn browser(headers: &HeaderMap) -> &str {
+    headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("")
+}
+
+/// Returns the answer to a browser that was let in: its cookie, and the way to a page of this site.
+pub fn welcome(handle: &str, to: &str) -> Answered {
+    let mut answer = serve::go(local(to));
+    if let Ok(cookie) = HeaderValue::from_str(&serve::cookie(handle)) {
+        answer.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    answer
 }
 
 /// Answers `POST /login`: logs a browser in.
@@ -73,6 +123,7 @@ pub async fn send(
     State(site): State<Arc<Site>>,
     Extension(under): Extension<HostKind>,
     Extension(theme): Extension<Theme>,
+    Extension(host): Extension<Option<PasskeyHost>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
@@ -80,26 +131,24 @@ pub async fn send(
         Ok(body) => body,
         Err(rejection) => return serve::cut_off(&rejection),
     };
-    let pairs: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
-    let field =
-        |name: &str| pairs.iter().find(|(each, _)| each == name).map_or("", |(_, text)| text.as_str());
-    let browser = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let (code, place) = parse_code(field("code"));
+    let form = LoginForm::read(&body);
+    let (code, place) = parse_code(form.field("code"));
     let cookies = serve::cookies(&headers).collect::<Vec<_>>().join("; ");
-    let arrival = LoginRequest { code, key: field(KEY), under, cookies: &cookies, browser };
+    let browser = browser(&headers);
+    let arrival = LoginRequest { code, key: form.field(KEY), under, cookies: &cookies, browser };
     let (Ok(one), Ok(other)) = (site.backend.random(), site.backend.random()) else {
         return refused(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no random bytes");
     };
     let now = site.backend.now_ms();
+    let refusal = |status: StatusCode, wrong: String| {
+        let has_passkeys = site.has_passkeys(host.as_ref());
+        let wrong = LoginFailure::CodeRejected(wrong);
+        serve::html(status, page(&wrong, local(form.field("to")), theme, has_passkeys))
+    };
     match site.change(|sessions| sessions.let_in(&arrival, (one, other), now)) {
         Ok(Ok(handle)) => {
             // If the address names no page, the browser returns to the page that it came from.
-            let to = place.filter(|place| *place != "/").unwrap_or(field("to"));
-            let mut answer = serve::go(local(to));
-            if let Ok(cookie) = HeaderValue::from_str(&serve::cookie(&handle)) {
-                answer.headers_mut().insert(header::SET_COOKIE, cookie);
-            }
-            answer
+            welcome(&handle, place.filter(|place| *place != "/").unwrap_or(form.field("to")))
         }
         Ok(Err(not)) => {
             let wrong = match not {
@@ -112,12 +161,10 @@ pub async fn send(
                      under their own name."
                 }
             };
-            let wrong = LoginFailure::CodeRejected(wrong.to_owned());
-            serve::html(StatusCode::UNAUTHORIZED, page(&wrong, local(field("to")), theme))
+            refusal(StatusCode::UNAUTHORIZED, wrong.to_owned())
         }
         Err(failure) => {
-            let why = LoginFailure::CodeRejected(failure.message.visible_line().into_owned());
-            serve::html(StatusCode::INTERNAL_SERVER_ERROR, page(&why, local(field("to")), theme))
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, failure.message.visible_line().into_owned())
         }
     }
 }

@@ -21,6 +21,8 @@ mod messages;
 mod models;
 mod names;
 mod package;
+pub mod passkey_login;
+mod passkeys;
 mod policy;
 mod runs;
 mod search;
@@ -36,6 +38,11 @@ use crate::serve::PageHandler;
 /// Returns whether forms that are sent to this path may contain files.
 pub fn takes_files(path: &str) -> bool {
     ["/chat", "/chat/{run}", "/runs/new"].contains(&path)
+}
+
+/// Returns whether forms that are sent to this path are as small as those of the login.
+pub fn is_small(path: &str) -> bool {
+    path.starts_with("/sessions")
 }
 
 /// All addresses. Each has its path, the function that shows the page, and the function that handles its form.
@@ -78,6 +85,9 @@ pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/thing", Some(names::by_id), None),
     ("/settings", Some(settings::show), Some(settings::change)),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
+    ("/sessions/passkeys", None, Some(passkeys::add)),
+    ("/sessions/passkeys/begin", None, Some(passkeys::begin)),
+    ("/sessions/passkeys/remove", None, Some(passkeys::remove)),
     ("/logout", None, Some(sessions::leave)),
     ("/look", None, Some(look::choose)),
     ("/search", Some(search::show), None),

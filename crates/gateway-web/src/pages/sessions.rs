@@ -4,6 +4,7 @@ use control::exit::{Exit, Failure};
 use maud::html;
 use passable::visible_line;
 
+use super::passkeys;
 use crate::answer::{Answer, Page};
 use crate::guard::sessions::HostKind;
 use crate::page::parts;
@@ -12,15 +13,26 @@ use crate::page_request::PageRequest;
 /// Answers `GET /sessions`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let now = asked.site.backend.now_ms();
-    let open: Vec<_> = asked.site.sessions().open(now).cloned().collect();
+    let (open, all): (Vec<_>, Vec<_>) = {
+        let sessions = asked.site.sessions();
+        (sessions.open(now).cloned().collect(), sessions.passkeys.all().cloned().collect())
+    };
     let main = html! {
         h1 { "Sessions" }
-        p { "Each is one browser that was let in with a code of " code { "almoner open" } ". It ends 30 days after its last use." }
+        p {
+            "Each is one browser that was let in with a code of " code { "almoner open" } ", or with a passkey. It ends 30 days "
+            "after its last use."
+        }
         ul.cards {
             @for one in &open {
                 li.card {
                     p { (parts::line(&one.browser)) }
-                    p { "Let in " (parts::when(one.begun_ms)) ", until " (parts::at(one.ends_ms)) }
+                    p {
+                        "Let in " (parts::when(one.begun_ms)) ", until " (parts::at(one.ends_ms))
+                        @if let Some(passkey) = all.iter().find(|passkey| Some(passkey.number) == one.passkey) {
+                            ", with the passkey " (parts::line(&passkey.name))
+                        }
+                    }
                     @if one.under == HostKind::Address {
                         p.warning {
                             "It came under the bare address: whatever listens on another port of this machine may be sent \
@@ -45,6 +57,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
                 button { "End all " (open.len()) " sessions" }
             }
         }
+        (passkeys::section(asked, &all))
         section.by-script aria-labelledby="letters" {
             h2 #letters { "Letters as shortcuts" }
             p { "On a row of a list j and k move, Enter opens or unfolds, e dismisses, and g goes to the inbox. ? shows all keys." }

@@ -95,16 +95,25 @@ pub fn field_of(asked: &PageRequest, form: &str, what: &str) -> Markup {
     }
 }
 
+/// Returns whether the session is fresh, or the word was typed.
+pub fn is_confirmed(asked: &PageRequest) -> bool {
+    !is_old(asked) || asked.filled(FIELD) == Some(WORD)
+}
+
+/// Returns the remedy for a missing word.
+pub fn remedy() -> String {
+    format!("write `{WORD}` into the field above the button; nothing was done")
+}
+
 /// Refuses a high-risk action in an old session, unless the word was typed.
 ///
 /// # Errors
 /// When the word is missing.
 pub fn check(asked: &PageRequest, weighs: bool) -> Result<(), Failure> {
-    if weighs && is_old(asked) && asked.filled(FIELD) != Some(WORD) {
+    if weighs && !is_confirmed(asked) {
         let message =
             "cannot hand over programs, the network, secrets or a model: this browser was let in long ago";
-        return Err(Failure::new(Exit::Invalid, message)
-            .help(format!("write `{WORD}` into the field above the button; nothing was done")));
+        return Err(Failure::new(Exit::Invalid, message).help(remedy()));
     }
     Ok(())
 }
