@@ -234,7 +234,7 @@ fn answered_message_folds_under_its_command() {
 
 #[test]
 fn inbox_filters_counts_and_pages_work_at_scale() {
-    let many = if is_full() { 10_000 } else { 1_500 };
+    let many = if is_full() { 10_000 } else { 800 };
     let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     // The messages to find are older than all others.
